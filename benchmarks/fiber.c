@@ -5,7 +5,7 @@
 #include "bench.h"
 
 #include "tidemark/tidemark.h"
-#include "wic/fiber.h"
+#include "wic/fiber_park.h"
 
 #include <linux/futex.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* Buffers from a pool: what a lifecycle costs as its uses grow, against what other pools do about
  * uses (rival_*.h). One trace of eight queues through all of them is in pool_trace.c. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "bench.h"
 #include "rival_pool.h"
 #include "rival_rmm.h"

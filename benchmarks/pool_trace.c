@@ -17,7 +17,7 @@
  *
  * All of it is the mean of several traces that differ in what was drawn: what one of them needs at
  * its peak is a whole number of chunks, which says as much about the trace as about the policy. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "bench.h"
 #include "rival_pool.h"
 #include "rival_rmm.h"

@@ -1,7 +1,7 @@
 /* The same calls from several threads at once, each on objects of its own or all on one: what
  * sharing costs, against the textbook under a mutex each. ns a call of one thread, so what scales
  * stays flat as long as there are processors. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "bench.h"
 #include "rival_pool.h"
 

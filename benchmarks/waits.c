@@ -1,7 +1,7 @@
 /* Waiting on timelines with threads, many at once, and with calls: against the textbook, a mutex, a
  * condition variable, a list of whoever waits for one of several and a list of calls. The cheap
  * calls that need no waiter are in timeline.c. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "bench.h"
 
 #include "base/random.h"

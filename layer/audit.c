@@ -51,25 +51,25 @@ static VkPipelineStageFlags2 widen(VkPipelineStageFlags2 stages) {
 
 /* The first scope of a signal: the bottom of the pipe stands for all before it, the top for
  * nothing. */
-static VkPipelineStageFlags2 before(VkPipelineStageFlags2 stages) {
+static VkPipelineStageFlags2 first_scope(VkPipelineStageFlags2 stages) {
   return stages & BOTTOM ? widen(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT) : widen(stages);
 }
 
 /* The second scope of a wait: the other way round. */
-static VkPipelineStageFlags2 behind(VkPipelineStageFlags2 stages) {
+static VkPipelineStageFlags2 second_scope(VkPipelineStageFlags2 stages) {
   return stages & TOP ? widen(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT) : widen(stages);
 }
 
 bool layer_stages_meet(VkPipelineStageFlags2 to, VkPipelineStageFlags2 from) {
-  return (behind(to) & before(from)) != 0;
+  return (second_scope(to) & first_scope(from)) != 0;
 }
 
 bool layer_stages_cover(VkPipelineStageFlags2 wide, VkPipelineStageFlags2 narrow) {
-  return (behind(narrow) & ~behind(wide)) == 0;
+  return (second_scope(narrow) & ~second_scope(wide)) == 0;
 }
 
 bool layer_stages_are_all(VkPipelineStageFlags2 from) {
-  return before(from) == before(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+  return first_scope(from) == first_scope(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
 }
 
 /* ---- one wait -------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* Calls that give a queue something to do. */
 #include "layer/entries.h"
 #include "layer/explore.h"
-#include "layer/trace.h"
+#include "layer/submission_trace.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Holding submissions, and picking which goes next. */
 #include "layer/explore.h"
-#include "layer/trace.h"
+#include "layer/submission_trace.h"
 
 #include <errno.h>
 #include <string.h>
@@ -178,7 +178,7 @@ static void pass_waits(struct layer_device *device, struct layer_submission *sub
 
 /* Releases one, behind the waits of those that it overtakes, and the signals of those that had
  * overtaken it. */
-static void release(struct layer_device *device, struct layer_submission *submission) {
+static void release_submission(struct layer_device *device, struct layer_submission *submission) {
   struct layer_queue *queue = submission->queue;
   bool signals = submission->epoch == queue->released + 1;
   unsigned parts = LAYER_PART_COMMANDS | (signals ? LAYER_PART_SIGNALS : 0) |
@@ -260,7 +260,7 @@ static bool pick(struct layer_device *device, enum layer_pick_reason reason) {
     size_t chosen = layer_order_choose(device->explorer, ready, count, reason);
     count_pick(device, count, reason);
     report_after(device->explorer, ready[chosen]);
-    release(device, ready[chosen]);
+    release_submission(device, ready[chosen]);
   }
   pthread_mutex_unlock(&device->lock);
   pthread_mutex_unlock(&device->release_lock);

@@ -16,7 +16,7 @@ static struct layer_entry **link_of(const struct layer_table *table, uint64_t ha
 
 /* Keeps as many buckets as entries: chains stay short. A table that cannot grow only gets slower.
  */
-static bool grow(struct layer_table *table) {
+static bool grow_buckets(struct layer_table *table) {
   if (table->count < table->bucket_count) return true;
   struct layer_table wider = {.bucket_count = table->bucket_count ? table->bucket_count * 2 : 64,
                               .count = table->count};
@@ -41,7 +41,7 @@ void *layer_table_find(const struct layer_table *table, uint64_t handle) {
 }
 
 bool layer_table_put(struct layer_table *table, uint64_t handle, void *object) {
-  if (!grow(table)) return false;
+  if (!grow_buckets(table)) return false;
   struct layer_entry **link = link_of(table, handle);
   if (!*link) {
     *link = calloc(1, sizeof **link);

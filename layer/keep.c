@@ -62,8 +62,8 @@ static bool is_signalled(enum layer_object object) {
   return object == LAYER_OBJECT_SEMAPHORE || object == LAYER_OBJECT_FENCE;
 }
 
-static void keep(struct layer_device *device, enum layer_object object, uint64_t handle,
-                 uint64_t bytes, const VkAllocationCallbacks *allocator) {
+static void keep_object(struct layer_device *device, enum layer_object object, uint64_t handle,
+                        uint64_t bytes, const VkAllocationCallbacks *allocator) {
   struct layer_explorer *explorer = device->explorer;
   struct layer_kept one = {.object = object, .handle = handle, .allocator = allocator},
                     *kept = NULL;
@@ -87,7 +87,7 @@ static void keep(struct layer_device *device, enum layer_object object, uint64_t
 
 void layer_keep(struct layer_device *device, enum layer_object object, uint64_t handle,
                 const VkAllocationCallbacks *allocator) {
-  keep(device, object, handle, 0, allocator);
+  keep_object(device, object, handle, 0, allocator);
 }
 
 /* Everything up to this submission has been released. */
@@ -188,8 +188,8 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroySwapchainKHR(VkDevice handle, VkSwapchai
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-static void fill(struct layer_device *device, VkDeviceMemory memory, VkDeviceSize size,
-                 uint64_t seed) {
+static void fill_memory(struct layer_device *device, VkDeviceMemory memory, VkDeviceSize size,
+                        uint64_t seed) {
   struct tide_random random = {.state = seed};
   void *mapped;
   if (size > FILL_MOST) size = FILL_MOST;
@@ -225,7 +225,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_AllocateMemory(VkDevice handle,
   struct memory *memory = calloc(1, sizeof *memory);
   if (!visible) layer_limit("memory that the host cannot see is not filled with a pattern");
   if (visible && layer_options()->seed && !is_imported(info))
-    fill(device, *out_memory, info->allocationSize, layer_options()->seed);
+    fill_memory(device, *out_memory, info->allocationSize, layer_options()->seed);
   if (!memory) return result;
   *memory = (struct memory){.size = info->allocationSize,
                             .is_private =
@@ -247,11 +247,11 @@ VKAPI_ATTR void VKAPI_CALL layer_FreeMemory(VkDevice handle, VkDeviceMemory free
   pthread_mutex_unlock(&device->lock);
   if (memory && memory->is_private && holds) {
     if (memory->is_mapped) device->next_layer.UnmapMemory(handle, freed);
-    fill(device, freed, memory->size, ~layer_options()->seed);
+    fill_memory(device, freed, memory->size, ~layer_options()->seed);
   }
   uint64_t bytes = memory ? memory->size : 0;
   free(memory);
-  keep(device, LAYER_OBJECT_MEMORY, (uint64_t)freed, bytes, allocator);
+  keep_object(device, LAYER_OBJECT_MEMORY, (uint64_t)freed, bytes, allocator);
 }
 
 static void set_mapped(struct layer_device *device, VkDeviceMemory handle, bool is_mapped) {

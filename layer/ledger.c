@@ -1,6 +1,6 @@
 /* The ledger: queues, semaphores, fences, and the submissions that have not been seen to finish. */
 #include "layer/layer.h"
-#include "layer/trace.h"
+#include "layer/submission_trace.h"
 
 #include <stdlib.h>
 #include <string.h>

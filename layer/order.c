@@ -35,8 +35,8 @@ static void read_recorded(const char *path) {
   free(text);
 }
 
-static void put(const char *format, ...) TIDE_PRINTF(1, 2);
-static void put(const char *format, ...) {
+static void put_line(const char *format, ...) TIDE_PRINTF(1, 2);
+static void put_line(const char *format, ...) {
   char text[64];
   va_list list;
   va_start(list, format);
@@ -60,7 +60,7 @@ static void open_order(void) {
   if (!options->directory[0]) return;
   snprintf(order.path, sizeof order.path, "%s/%ld.order", options->directory, (long)getpid());
   unlink(order.path); /* left by a process that had this number before */
-  put(TIDE_VULKAN_ORDER_HEAD "\n");
+  put_line(TIDE_VULKAN_ORDER_HEAD "\n");
 }
 
 static size_t find_recorded(struct layer_submission *const *ready, size_t count) {
@@ -81,10 +81,10 @@ static void record(struct layer_submission *const *ready, size_t count, size_t c
   uint64_t number = ready[chosen]->number;
   order.hash = (order.hash ^ number) * 0x100000001b3u;
   if (!order.path[0]) return;
-  put("pick %llu of %llu", (unsigned long long)number, (unsigned long long)number);
+  put_line("pick %llu of %llu", (unsigned long long)number, (unsigned long long)number);
   for (size_t i = 0; i < count; i++)
-    if (i != chosen) put(" %llu", (unsigned long long)ready[i]->number);
-  put("\n");
+    if (i != chosen) put_line(" %llu", (unsigned long long)ready[i]->number);
+  put_line("\n");
 }
 
 /* Opened anew each time: a program that closes all descriptors, as daemons do, may have a file of

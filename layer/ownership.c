@@ -4,7 +4,7 @@
  * whole buffer or image that was released and not acquired. A write to such a one discards its
  * contents, for which no transfer is needed. */
 #include "layer/entries.h"
-#include "layer/commands.h"
+#include "layer/command_buffer.h"
 
 #include <stdlib.h>
 

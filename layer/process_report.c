@@ -3,7 +3,7 @@
 #include "layer/explore.h"
 #include "layer/layer.h"
 #include "layer/protocol.h"
-#include "layer/trace.h"
+#include "layer/submission_trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -329,7 +329,7 @@ static void catch_quit(void) {
     sigaction(SIGQUIT, &now, NULL);
 }
 
-static void start(void) {
+static void start_thread(void) {
   pthread_t thread;
   sigset_t all, before;
   process = getpid();
@@ -363,7 +363,7 @@ void layer_report_start(void) {
   static bool follows_forks;
   pthread_mutex_lock(&lock);
   if (!follows_forks) follows_forks = pthread_atfork(NULL, NULL, begin_anew) == 0;
-  if (process != getpid()) start();
+  if (process != getpid()) start_thread();
   pthread_mutex_unlock(&lock);
 }
 

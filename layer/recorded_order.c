@@ -74,7 +74,7 @@ static bool read_submission(const struct parser *parser, const char **at, uint64
   return true;
 }
 
-static bool skip(const struct parser *parser, const char **at, const char *word) {
+static bool skip_word(const struct parser *parser, const char **at, const char *word) {
   size_t length = strlen(word);
   if ((size_t)(parser->line_end - *at) < length || memcmp(*at, word, length) != 0) return false;
   *at += length;
@@ -102,11 +102,11 @@ static enum tide_status read_candidates(struct parser *parser, const char *at,
 static enum tide_status read_pick(struct parser *parser) {
   struct tide_vulkan_pick pick = {.candidates_at = parser->order->candidate_count};
   const char *at = parser->line_begin;
-  if (!skip(parser, &at, PICK)) return REFUSE(parser, at, "'pick X of X Y …' is expected");
+  if (!skip_word(parser, &at, PICK)) return REFUSE(parser, at, "'pick X of X Y …' is expected");
   const char *begin = at;
   if (!read_submission(parser, &at, &pick.first))
     return REFUSE(parser, begin, "a submission's number is expected");
-  if (!skip(parser, &at, OF)) return REFUSE(parser, at, "'of' is expected");
+  if (!skip_word(parser, &at, OF)) return REFUSE(parser, at, "'of' is expected");
   enum tide_status status = read_candidates(parser, at, &pick);
   return status == TIDE_OK ? add_pick(parser, pick) : status;
 }

@@ -27,8 +27,8 @@ static void free_arrays(struct arrays *arrays) {
   free(arrays->infos);
 }
 
-static void add(struct arrays *arrays, const struct layer_semaphore *semaphore, uint64_t value,
-                VkPipelineStageFlags2 stages) {
+static void add_semaphore(struct arrays *arrays, const struct layer_semaphore *semaphore,
+                          uint64_t value, VkPipelineStageFlags2 stages) {
   uint32_t at = arrays->count++;
   arrays->has_timeline |= semaphore->timeline;
   arrays->semaphores[at] = semaphore->handle;
@@ -81,17 +81,18 @@ static VkResult submit(const struct layer_submission *submission, const struct a
   return queue->device->next_layer.QueueSubmit(queue->real, 1, &info, fence);
 }
 
-static bool gather(const struct layer_submission *submission, unsigned parts, struct arrays *waits,
-                   struct arrays *signalled) {
+static bool gather_semaphores(const struct layer_submission *submission, unsigned parts,
+                              struct arrays *waits, struct arrays *signalled) {
   if (!allocate(waits, submission->wait_count) || !allocate(signalled, submission->signal_count))
     return false;
   for (uint32_t i = 0; (parts & LAYER_PART_WAITS) && i < submission->wait_count; i++) {
     const struct layer_wait *wait = &submission->waits[i];
-    if (!wait->dropped) add(waits, wait->semaphore, wait->value, wait->stages);
+    if (!wait->dropped) add_semaphore(waits, wait->semaphore, wait->value, wait->stages);
   }
   for (uint32_t i = 0; (parts & LAYER_PART_SIGNALS) && i < submission->signal_count; i++) {
     const struct layer_signal *signal = &submission->signals[i];
-    if (!signal->backwards) add(signalled, signal->semaphore, signal->value, signal->stages);
+    if (!signal->backwards)
+      add_semaphore(signalled, signal->semaphore, signal->value, signal->stages);
   }
   return true;
 }
@@ -99,7 +100,7 @@ static bool gather(const struct layer_submission *submission, unsigned parts, st
 VkResult layer_release(struct layer_submission *submission, unsigned parts) {
   struct arrays waits = {0}, signalled = {0};
   VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
-  if (gather(submission, parts, &waits, &signalled)) {
+  if (gather_semaphores(submission, parts, &waits, &signalled)) {
     uint32_t command_count = parts & LAYER_PART_COMMANDS ? submission->command_count : 0;
     VkFence fence = VK_NULL_HANDLE;
     if ((parts & LAYER_PART_SIGNALS) && submission->fence) fence = submission->fence->handle;

@@ -13,7 +13,7 @@ static void use(struct tide_ir *ir, tide_ir_value value, uint32_t count) {
 
 /* ---- operations ---- */
 
-static bool fits(const struct tide_ir_op_params *params) {
+static bool fits_limits(const struct tide_ir_op_params *params) {
   return params->kind && params->operand_count <= TIDE_IR_OPERANDS_MAX &&
          params->result_count <= TIDE_IR_OPERANDS_MAX &&
          params->region_count <= TIDE_IR_REGIONS_MAX &&
@@ -67,7 +67,7 @@ static bool add_regions(struct tide_ir *ir, struct tide_ir_op_record *op, tide_i
 
 tide_ir_op tide_ir_op_create(struct tide_ir *ir, const struct tide_ir_op_params *params) {
   if (ir->status != TIDE_OK) return 0;
-  if (!fits(params)) return tide_ir_give_up(ir, TIDE_FULL);
+  if (!fits_limits(params)) return tide_ir_give_up(ir, TIDE_FULL);
   tide_ir_op number = tide_chunks_add(&ir->ops, 1, true);
   if (!number) return tide_ir_give_up(ir, TIDE_NOMEM);
   struct tide_ir_op_record *op = tide_ir_op_of(ir, number);

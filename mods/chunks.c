@@ -1,8 +1,8 @@
 #include "mods/chunks.h"
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
-static bool grow(struct tide_chunks *chunks) {
+static bool grow_chunks(struct tide_chunks *chunks) {
   if (!tide_array_reserve(chunks->allocator, &chunks->chunks, &chunks->chunk_capacity,
                           chunks->chunk_count + 1, sizeof *chunks->chunks))
     return false;
@@ -15,7 +15,7 @@ static bool grow(struct tide_chunks *chunks) {
 bool tide_chunks_init(struct tide_chunks *chunks, const struct tide_allocator *allocator,
                       uint32_t size) {
   *chunks = (struct tide_chunks){.allocator = allocator, .size = size};
-  if (!grow(chunks)) return false;
+  if (!grow_chunks(chunks)) return false;
   memset(chunks->chunks[0], 0, size);
   chunks->count = 1;
   return true;
@@ -45,7 +45,7 @@ uint32_t tide_chunks_add(struct tide_chunks *chunks, uint32_t count, bool togeth
   if (together && place && count > TIDE_CHUNK_COUNT - place) first += TIDE_CHUNK_COUNT - place;
   if (count > 0x7fffffffu - first) return 0;
   while (chunks->chunk_count << TIDE_CHUNK_SHIFT < (size_t)first + count)
-    if (!grow(chunks)) return 0;
+    if (!grow_chunks(chunks)) return 0;
   clear(chunks, first, count);
   chunks->count = first + count;
   return first;

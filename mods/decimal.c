@@ -1,5 +1,5 @@
 #include "mods/decimal.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 /* A natural number of up to 4096 bits, 32 at a time, lowest first. */

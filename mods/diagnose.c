@@ -4,8 +4,8 @@
 
 #define MESSAGE_MAX 1024
 
-static void tell(struct tide_ir *ir, enum tide_mods_severity severity, tide_ir_location location,
-                 const char *message) {
+static void send_diagnostic(struct tide_ir *ir, enum tide_mods_severity severity,
+                            tide_ir_location location, const char *message) {
   struct tide_ir_place place = tide_ir_where(ir, location);
   struct tide_mods_diagnostic diagnostic = {.severity = severity,
                                             .file = place.file,
@@ -28,10 +28,10 @@ static void emit(struct tide_ir *ir, enum tide_mods_severity severity, tide_ir_l
   if (op_name) tide_text_format(&text, "'%s' op ", op_name);
   tide_text_format_list(&text, format, list);
   if (tide_text_cut(&text)) tide_text_trim(message);
-  tell(ir, severity, location, message);
+  send_diagnostic(ir, severity, location, message);
   if (severity == TIDE_MODS_NOTE) return;
   for (tide_ir_location at = tide_ir_caller(ir, location); at; at = tide_ir_caller(ir, at))
-    tell(ir, TIDE_MODS_NOTE, at, "called from");
+    send_diagnostic(ir, TIDE_MODS_NOTE, at, "called from");
 }
 
 bool tide_ir_error(struct tide_ir *ir, tide_ir_location location, const char *format, ...) {

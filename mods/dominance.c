@@ -1,7 +1,7 @@
 /* Is each value there where it is used? */
 #include "mods/verify.h"
 #include "mods/intern.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* Dominators of the blocks of regions with several, by block. */
 struct dominators {

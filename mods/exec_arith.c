@@ -83,7 +83,7 @@ static void round_to(struct tide_exec_translator *t, tide_ir_op op, int16_t slot
                    (struct tide_exec_instruction){I(ROUND), slot, slot, 0, 0, (uint16_t)kind, 0});
 }
 
-static bool fits(struct tide_exec_translator *t, tide_ir_op op, uint32_t operands) {
+static bool check_shape(struct tide_exec_translator *t, tide_ir_op op, uint32_t operands) {
   const struct tide_ir_op_record *record = tide_ir_op_of(t->ir, op);
   if (record->operand_count == operands && record->result_count == 1) return true;
   tide_exec_refuse(t, op, "has operands or results that it should not have");
@@ -91,7 +91,7 @@ static bool fits(struct tide_exec_translator *t, tide_ir_op op, uint32_t operand
 }
 
 static void integer_op(struct tide_exec_translator *t, tide_ir_op op, uint8_t code) {
-  if (!fits(t, op, 2)) return;
+  if (!check_shape(t, op, 2)) return;
   tide_ir_type type = tide_exec_result_type(t, op);
   if (!is_number(t->ir, type)) {
     tide_exec_refuse(t, op, "is executed on integers only");
@@ -105,7 +105,7 @@ static void integer_op(struct tide_exec_translator *t, tide_ir_op op, uint8_t co
 
 static void float_op(struct tide_exec_translator *t, tide_ir_op op, uint8_t code) {
   uint32_t kind, operands = code == F32(NEG) ? 1 : code == F32(FMA) ? 3 : 2;
-  if (!fits(t, op, operands)) return;
+  if (!check_shape(t, op, operands)) return;
   if (!is_float(t->ir, tide_exec_result_type(t, op), &kind)) {
     tide_exec_refuse(t, op, "is executed on scalars only");
     return;
@@ -124,7 +124,7 @@ static void compare(struct tide_exec_translator *t, tide_ir_op op) {
   /* Of the predicates 0 to 15: what they are true of; 1 equal, 2 greater, 4 less, 8 unordered. */
   static const uint8_t bits[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 8, 15};
   uint32_t kind;
-  if (!fits(t, op, 2)) return;
+  if (!check_shape(t, op, 2)) return;
   int64_t predicate = tide_ir_get_integer(t->ir, op, TIDE_NAME_PREDICATE, -1);
   tide_ir_type type = tide_exec_operand_type(t, op, 0);
   struct tide_exec_instruction made = {
@@ -198,7 +198,7 @@ static void cast_integers(struct tide_exec_translator *t, tide_ir_op op) {
 
 static void cast(struct tide_exec_translator *t, tide_ir_op op) {
   uint32_t from = 0, to = 0;
-  if (!fits(t, op, 1)) return;
+  if (!check_shape(t, op, 1)) return;
   tide_ir_type source = tide_exec_operand_type(t, op, 0), target = tide_exec_result_type(t, op);
   bool from_float = is_float(t->ir, source, &from), to_float = is_float(t->ir, target, &to);
   if ((!from_float && !is_number(t->ir, source)) || (!to_float && !is_number(t->ir, target)))
@@ -220,7 +220,7 @@ static void cast(struct tide_exec_translator *t, tide_ir_op op) {
 }
 
 static void select(struct tide_exec_translator *t, tide_ir_op op) {
-  if (!fits(t, op, 3)) return;
+  if (!check_shape(t, op, 3)) return;
   tide_exec_emit(t, op,
                  (struct tide_exec_instruction){
                      I(SELECT), tide_exec_result(t, op), tide_exec_use(t, op, 0),

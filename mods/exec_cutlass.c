@@ -2,7 +2,7 @@
 #include "mods/exec_translate.h"
 #include "mods/barrier_pool.h"
 #include "mods/warps.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 typedef struct tide_exec_instruction made;
 

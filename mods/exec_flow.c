@@ -1,6 +1,6 @@
 /* Translation: control flow. Regions and calls become jumps. */
 #include "mods/exec_translate.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 typedef struct tide_exec_instruction made;
 
@@ -20,8 +20,8 @@ static tide_ir_op ends_with(struct tide_exec_translator *t, tide_ir_op op, uint3
 }
 
 /* As many values go from operands of `from` to `count` values from `to` on. */
-static void pass(struct tide_exec_translator *t, tide_ir_op from, uint32_t first, uint32_t count,
-                 tide_ir_value to) {
+static void pass_values(struct tide_exec_translator *t, tide_ir_op from, uint32_t first,
+                        uint32_t count, tide_ir_value to) {
   if (t->status != TIDE_OK) return;
   if (tide_ir_op_of(t->ir, from)->operand_count - first != count)
     tide_exec_refuse(t, from, "passes another number of values than are taken");
@@ -79,7 +79,7 @@ static void begin_turn(struct tide_exec_translator *t, tide_ir_op op, bool main_
 }
 
 /* The region's arguments lie where the results do: what goes round is there, and stays. */
-static bool carry(struct tide_exec_translator *t, tide_ir_op op, tide_ir_value arguments) {
+static bool carry_values(struct tide_exec_translator *t, tide_ir_op op, tide_ir_value arguments) {
   const struct tide_ir_op_record *record = tide_ir_op_of(t->ir, op);
   for (uint32_t i = 0; i < record->result_count; i++) {
     if (tide_ir_type_of_value(t->ir, arguments + i) !=
@@ -102,8 +102,8 @@ static void flow_for(struct tide_exec_translator *t, tide_ir_op op) {
     tide_exec_refuse(t, op, "has a region that doesn't fit");
     return;
   }
-  if (!carry(t, op, arguments + 1)) return;
-  pass(t, op, 3, carried, record->results);
+  if (!carry_values(t, op, arguments + 1)) return;
+  pass_values(t, op, 3, carried, record->results);
   int32_t kept = t->next_slot;
   int16_t index = tide_exec_define(t, op, arguments);
   made loop = {.code = TIDE_EXEC_FOR,
@@ -138,10 +138,10 @@ static void flow_while(struct tide_exec_translator *t, tide_ir_op op) {
     tide_exec_refuse(t, op, "has regions that don't fit");
     return;
   }
-  if (!carry(t, op, after)) return;
+  if (!carry_values(t, op, after)) return;
   int32_t kept = t->next_slot;
   for (uint32_t i = 0; i < record->operand_count; i++) tide_exec_define(t, op, before + i);
-  pass(t, op, 0, record->operand_count, before);
+  pass_values(t, op, 0, record->operand_count, before);
   uint32_t start = tide_exec_here(t);
   t->loops++;
   body(t, op, 0); /* scf.condition: the results, and a jump out */
@@ -161,10 +161,10 @@ static void flow_yield(struct tide_exec_translator *t, tide_ir_op op) {
   tide_ir_value before;
   if (tide_ir_op_kind(t->ir, parent) == TIDE_OP_SCF_WHILE) {
     uint32_t count = arguments_of(t, parent, 0, &before);
-    pass(t, op, 0, count, before);
+    pass_values(t, op, 0, count, before);
   } else if (tide_ir_op_kind(t->ir, parent) == TIDE_OP_SCF_IF ||
              tide_ir_op_kind(t->ir, parent) == TIDE_OP_SCF_FOR) {
-    pass(t, op, 0, record->result_count, record->results);
+    pass_values(t, op, 0, record->result_count, record->results);
   } else {
     tide_exec_refuse(t, op, "stands outside of scf");
   }
@@ -177,14 +177,15 @@ static void flow_condition(struct tide_exec_translator *t, tide_ir_op op) {
     tide_exec_refuse(t, op, "stands outside of scf.while");
     return;
   }
-  pass(t, op, 1, record->result_count, record->results);
+  pass_values(t, op, 1, record->result_count, record->results);
   tide_exec_claim_condition(t, parent, op);
   tide_exec_emit(t, op, (made){.code = TIDE_EXEC_JUMP_ZERO, .a = tide_exec_use(t, op, 0)});
 }
 
 /* ---- branches ---- */
 
-static void remember(struct tide_exec_translator *t, uint32_t instruction, tide_ir_block block) {
+static void remember_jump(struct tide_exec_translator *t, uint32_t instruction,
+                          tide_ir_block block) {
   if (t->status != TIDE_OK) return;
   if (t->jump_count == t->jump_capacity) {
     uint32_t grown = t->jump_capacity ? t->jump_capacity * 2 : 64;
@@ -209,7 +210,7 @@ static void branch_to(struct tide_exec_translator *t, tide_ir_op op, uint32_t su
     return;
   }
   tide_exec_copy(t, op, first, count, tide_ir_block_of(t->ir, block)->arguments);
-  remember(t, jump(t, op, 0), block);
+  remember_jump(t, jump(t, op, 0), block);
 }
 
 static void flow_branch(struct tide_exec_translator *t, tide_ir_op op) {
@@ -266,7 +267,7 @@ static void flow_call(struct tide_exec_translator *t, tide_ir_op op) {
   uint32_t first_jump = t->jump_count;
   for (uint32_t i = 0; i < record->argument_count; i++)
     tide_exec_define(t, op, record->arguments + i);
-  pass(t, op, 0, record->argument_count, record->arguments);
+  pass_values(t, op, 0, record->argument_count, record->arguments);
   t->call = &call;
   tide_exec_region(t, tide_ir_region_at(t->ir, function, 0));
   t->call = call.outer;
@@ -280,8 +281,9 @@ static void flow_return(struct tide_exec_translator *t, tide_ir_op op) {
     tide_exec_emit(t, op, (made){.code = TIDE_EXEC_EXIT});
     return;
   }
-  pass(t, op, 0, tide_ir_op_of(t->ir, call)->result_count, tide_ir_op_of(t->ir, call)->results);
-  remember(t, jump(t, op, 0), 0);
+  pass_values(t, op, 0, tide_ir_op_of(t->ir, call)->result_count,
+              tide_ir_op_of(t->ir, call)->results);
+  remember_jump(t, jump(t, op, 0), 0);
 }
 
 bool tide_exec_flow(struct tide_exec_translator *t, tide_ir_op op) {

@@ -1,6 +1,6 @@
 /* Translation: what gpu and nvvm operations do. */
 #include "mods/exec_translate.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 typedef struct tide_exec_instruction made;
 

@@ -1,8 +1,8 @@
 /* Runs: a module and a launch behind the public interface; the axis of their progress. */
 #include "base/params.h"
 #include "mods/exec.h"
-#include "mods/kernel.h"
-#include "base/memory.h"
+#include "mods/kernel_shape.h"
+#include "base/alloc.h"
 #include "tidemark/queue.h"
 
 #define STEPS_MAX ((uint64_t)1 << 36)
@@ -94,7 +94,8 @@ static enum tide_status take_axis(struct tide_mods_run *run) {
 
 /* ---- the public interface ---- */
 
-static enum tide_status load(struct tide_mods_run *run, const struct tide_mods_run_params *params) {
+static enum tide_status load_module(struct tide_mods_run *run,
+                                    const struct tide_mods_run_params *params) {
   enum tide_status status = tide_ir_create(tide_context_allocator(run->context), &run->ir);
   if (status != TIDE_OK) return status;
   run->ir->sink = params->sink;
@@ -148,7 +149,7 @@ enum tide_status tide_mods_run_create(struct tide_context *context,
     run->progress = params->progress;
     run->value = tide_timeline_query(params->progress);
   }
-  enum tide_status status = load(run, params);
+  enum tide_status status = load_module(run, params);
   if (status == TIDE_OK) status = launch(run, params);
   if (status != TIDE_OK) {
     tide_mods_run_destroy(run);

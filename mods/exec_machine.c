@@ -1,6 +1,6 @@
 /* Execution: the machine's memory. */
 #include "mods/exec.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define FRAME_SLACK 16 /* fields of instructions that are not slots may be read as such */
 

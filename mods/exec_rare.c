@@ -1,14 +1,14 @@
 /* Execution: what is not in the innermost loop: memory that isn't the thread's own, registers,
  * atomics, schedulers, windows and the progress of a cluster. */
 #include "mods/exec.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 typedef const struct tide_exec_instruction instruction;
 typedef uint16_t any_u16 __attribute__((may_alias));
 typedef uint32_t any_u32 __attribute__((may_alias));
 typedef uint64_t any_u64 __attribute__((may_alias));
 
-static instruction *at(const struct tide_exec_machine *machine, uint32_t pc) {
+static instruction *instruction_at(const struct tide_exec_machine *machine, uint32_t pc) {
   return &machine->program->code.at[pc];
 }
 
@@ -18,8 +18,8 @@ static struct tide_exec_cta *cta_of(struct tide_exec_machine *machine, uint32_t 
 
 /* ---- memory ---- */
 
-static void *inside(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
-                    unsigned char *bytes, uint64_t size, uint64_t offset, uint32_t wanted) {
+static void *bytes_inside(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
+                          unsigned char *bytes, uint64_t size, uint64_t offset, uint32_t wanted) {
   if (offset <= size && wanted <= size - offset) {
     if (offset % wanted == 0) return bytes + offset;
     tide_exec_fail(machine, thread, pc, "accesses %u bytes at byte %llu, which is misaligned",
@@ -41,8 +41,8 @@ void *tide_exec_access(struct tide_exec_machine *machine, uint32_t thread, uint3
   uint32_t object = (uint32_t)(pointer >> TIDE_EXEC_OFFSET_BITS & 0xfffff);
   uint32_t own = tide_exec_cta_of(machine, thread);
   if (pointer >> 60 == TIDE_EXEC_GLOBAL >> 60 && object < machine->global_count)
-    return inside(machine, thread, pc, machine->globals[object].bytes,
-                  machine->globals[object].size, offset, size);
+    return bytes_inside(machine, thread, pc, machine->globals[object].bytes,
+                        machine->globals[object].size, offset, size);
   if (pointer >> 60 != TIDE_EXEC_SHARED >> 60 || object >= machine->cta_count) {
     tide_exec_fail(machine, thread, pc, "accesses memory through %s",
                    pointer >> TIDE_EXEC_OFFSET_BITS ? "something that is no pointer"
@@ -59,8 +59,9 @@ void *tide_exec_access(struct tide_exec_machine *machine, uint32_t thread, uint3
                    object);
     return NULL;
   }
-  return inside(machine, thread, pc, machine->shared + (size_t)object * machine->shared_stride,
-                machine->program->shared_size, offset, size);
+  return bytes_inside(machine, thread, pc,
+                      machine->shared + (size_t)object * machine->shared_stride,
+                      machine->program->shared_size, offset, size);
 }
 
 static int64_t combine(int64_t old, int64_t value, int32_t how) {
@@ -113,7 +114,7 @@ static void write_cell(void *memory, unsigned cell, int64_t value) {
 
 static enum tide_exec_next atomic(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc) {
   static const uint8_t sizes[] = {1, 2, 4, 8, 2, 2, 4, 8};
-  instruction *i = at(machine, pc);
+  instruction *i = instruction_at(machine, pc);
   int64_t *f = tide_exec_frame(machine, thread);
   void *memory = tide_exec_access(machine, thread, pc, (uint64_t)f[i->a], sizes[i->w]);
   if (!memory) return TIDE_EXEC_STOPS;
@@ -141,13 +142,13 @@ static enum tide_exec_next atomic(struct tide_exec_machine *machine, uint32_t th
 static enum tide_exec_next rank_address(struct tide_exec_machine *machine, uint32_t thread,
                                         uint32_t pc) {
   int64_t *f = tide_exec_frame(machine, thread);
-  uint64_t pointer = (uint64_t)f[at(machine, pc)->a];
+  uint64_t pointer = (uint64_t)f[instruction_at(machine, pc)->a];
   uint32_t cluster = cta_of(machine, thread)->cluster;
-  int64_t rank = f[at(machine, pc)->b];
+  int64_t rank = f[instruction_at(machine, pc)->b];
   if (pointer >> 60 == TIDE_EXEC_SHARED >> 60 && rank >= 0)
     for (uint32_t cta = 0; cta < machine->cta_count; cta++)
       if (machine->ctas[cta].cluster == cluster && machine->ctas[cta].rank == rank) {
-        f[at(machine, pc)->d] =
+        f[instruction_at(machine, pc)->d] =
             (int64_t)tide_exec_pointer(TIDE_EXEC_SHARED, cta, pointer & TIDE_EXEC_OFFSET_MASK);
         return TIDE_EXEC_GOES_ON;
       }
@@ -157,7 +158,7 @@ static enum tide_exec_next rank_address(struct tide_exec_machine *machine, uint3
 
 /* ---- registers ---- */
 
-static uint32_t along(uint32_t index, const uint32_t size[3], uint32_t axis) {
+static uint32_t index_along(uint32_t index, const uint32_t size[3], uint32_t axis) {
   if (axis == 0) return index % size[0];
   return axis == 1 ? index / size[0] % size[1] : index / size[0] / size[1];
 }
@@ -179,7 +180,7 @@ static int64_t special(struct tide_exec_machine *machine, uint32_t thread, uint3
     default: break;
   }
   switch (which - axis) {
-    case TIDE_REG_TID: return along(tid, shape->block, axis);
+    case TIDE_REG_TID: return index_along(tid, shape->block, axis);
     case TIDE_REG_NTID: return shape->block[axis];
     case TIDE_REG_CTAID: return cta->block[axis];
     case TIDE_REG_NCTAID: return shape->grid[axis];
@@ -187,7 +188,8 @@ static int64_t special(struct tide_exec_machine *machine, uint32_t thread, uint3
     case TIDE_REG_NCLUSTERID: return shape->grid[axis] / shape->cluster[axis];
     case TIDE_REG_CLUSTER_CTAID: return cta->block[axis] % shape->cluster[axis];
     case TIDE_REG_CLUSTER_NCTAID: return shape->cluster[axis];
-    default: return (int64_t)cta->block[axis] * shape->block[axis] + along(tid, shape->block, axis);
+    default:
+      return (int64_t)cta->block[axis] * shape->block[axis] + index_along(tid, shape->block, axis);
   }
 }
 
@@ -203,7 +205,7 @@ static struct tide_exec_plan *find_plan(struct tide_exec_machine *machine, tide_
 
 static enum tide_exec_next scheduler(struct tide_exec_machine *machine, uint32_t thread,
                                      uint32_t pc) {
-  instruction *i = at(machine, pc);
+  instruction *i = instruction_at(machine, pc);
   int64_t *f = tide_exec_frame(machine, thread);
   tide_ir_op op = machine->program->code.ops[pc];
   int64_t wanted[4] = {f[i->a], f[i->b], f[i->c], i->imm == INT32_MIN ? 0 : f[i->imm]};
@@ -247,12 +249,12 @@ static void keep_work(int64_t *slots, int64_t plan, const struct tide_tile_work 
 
 static enum tide_exec_next work_first(struct tide_exec_machine *machine, uint32_t thread,
                                       uint32_t pc) {
-  int64_t *f = tide_exec_frame(machine, thread), plan = f[at(machine, pc)->a];
+  int64_t *f = tide_exec_frame(machine, thread), plan = f[instruction_at(machine, pc)->a];
   struct tide_tile_work work;
   if (plan < 1 || plan > machine->plan_count)
     return tide_exec_fail(machine, thread, pc, "has no scheduler");
   tide_schedule_first(&machine->plans[plan - 1].schedule, cta_of(machine, thread)->block, &work);
-  keep_work(&f[at(machine, pc)->d], plan, &work);
+  keep_work(&f[instruction_at(machine, pc)->d], plan, &work);
   return TIDE_EXEC_GOES_ON;
 }
 
@@ -267,7 +269,7 @@ static void finish_tile(struct tide_exec_machine *machine, uint32_t thread) {
 
 static enum tide_exec_next work_next(struct tide_exec_machine *machine, uint32_t thread,
                                      uint32_t pc) {
-  instruction *i = at(machine, pc);
+  instruction *i = instruction_at(machine, pc);
   int64_t *f = tide_exec_frame(machine, thread), plan = f[i->a];
   struct tide_tile_work work;
   if (plan < 1 || plan > machine->plan_count || f[i->b] != plan)
@@ -284,7 +286,7 @@ static enum tide_exec_next work_next(struct tide_exec_machine *machine, uint32_t
 
 static enum tide_exec_next work_get(struct tide_exec_machine *machine, uint32_t thread,
                                     uint32_t pc) {
-  instruction *i = at(machine, pc);
+  instruction *i = instruction_at(machine, pc);
   int64_t *f = tide_exec_frame(machine, thread);
   struct tide_tile_work work;
   if (f[i->a] < 1 || f[i->a] > machine->plan_count)
@@ -310,8 +312,8 @@ static void next_window(struct tide_exec_machine *machine, struct tide_exec_cta 
 static enum tide_exec_next window_open(struct tide_exec_machine *machine, uint32_t thread,
                                        uint32_t pc) {
   struct tide_exec_cta *cta = cta_of(machine, thread);
-  uint64_t mask = (uint64_t)tide_exec_frame(machine, thread)[at(machine, pc)->a];
-  uint32_t participants = machine->cluster_size / (at(machine, pc)->w ? 2 : 1);
+  uint64_t mask = (uint64_t)tide_exec_frame(machine, thread)[instruction_at(machine, pc)->a];
+  uint32_t participants = machine->cluster_size / (instruction_at(machine, pc)->w ? 2 : 1);
   if (mask != ((uint64_t)1 << participants) - 1)
     return tide_exec_fail(machine, thread, pc,
                           "opens a window for the participants 0x%llx; all %u of the cluster "
@@ -396,7 +398,7 @@ static enum tide_exec_next loop_turn(struct tide_exec_machine *machine, uint32_t
 
 enum tide_exec_next tide_exec_step_rare(struct tide_exec_machine *machine, uint32_t thread,
                                         uint32_t pc) {
-  instruction *i = at(machine, pc);
+  instruction *i = instruction_at(machine, pc);
   int64_t *f = tide_exec_frame(machine, thread);
   switch (i->code) {
     case TIDE_EXEC_REGISTER: f[i->d] = special(machine, thread, i->w); return TIDE_EXEC_GOES_ON;

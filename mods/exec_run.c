@@ -1,6 +1,6 @@
 /* Execution: the loop that runs threads. */
 #include "mods/exec.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 typedef uint16_t any_u16 __attribute__((may_alias));
 typedef uint32_t any_u32 __attribute__((may_alias));
@@ -52,6 +52,13 @@ static inline void *access_quickly(struct tide_exec_machine *machine, uint32_t t
              : NULL;
 }
 
+/* NULL: the access is wrong, and said so. */
+static inline void *access_cell(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
+                                uint64_t pointer, unsigned cell) {
+  void *at = access_quickly(machine, thread, pointer, cell_sizes[cell]);
+  return at ? at : tide_exec_access(machine, thread, pc, pointer, cell_sizes[cell]);
+}
+
 /* ---- arithmetic that has corners ---- */
 
 static bool divide(int64_t *out, unsigned code, int64_t a, int64_t b, unsigned cut) {
@@ -72,6 +79,10 @@ static bool divide(int64_t *out, unsigned code, int64_t a, int64_t b, unsigned c
     default: *out = tide_exec_narrow((uint64_t)quotient - (inexact && opposite), cut); break;
   }
   return true;
+}
+
+static bool is_division(unsigned code) {
+  return code >= TIDE_EXEC_DIV_S && code <= TIDE_EXEC_FLOOR_DIV_S;
 }
 
 static int64_t shift(unsigned code, int64_t a, int64_t b, unsigned cut) {
@@ -153,6 +164,12 @@ static inline bool step_pointer(int64_t *out, uint64_t pointer, int64_t by) {
   return true;
 }
 
+/* The same by `index` elements of `size` bytes. */
+static inline bool index_pointer(int64_t *out, uint64_t pointer, int64_t index, int64_t size) {
+  int64_t by;
+  return !__builtin_mul_overflow(index, size, &by) && step_pointer(out, pointer, by);
+}
+
 /* Instructions that are simple but not frequent. */
 static bool run_seldom(int64_t *f, const struct tide_exec_instruction *i) {
   int64_t a = f[i->a], b = f[i->b];
@@ -209,12 +226,84 @@ static bool run_seldom(int64_t *f, const struct tide_exec_instruction *i) {
   return true;
 }
 
-/* ---- the loop ---- */
-
 #define A f[i->a]
 #define B f[i->b]
 #define D f[i->d]
 #define NARROW(value) tide_exec_narrow((uint64_t)(value), i->w)
+
+/* Integer instructions that are less frequent than those of run_thread. False: another instruction,
+ * or a division by zero. */
+static inline bool run_integer(int64_t *f, const struct tide_exec_instruction *i) {
+  switch (i->code) {
+    case TIDE_EXEC_AND: D = A & B; break;
+    case TIDE_EXEC_OR: D = A | B; break;
+    case TIDE_EXEC_XOR: D = A ^ B; break;
+    case TIDE_EXEC_DIV_S:
+    case TIDE_EXEC_DIV_U:
+    case TIDE_EXEC_REM_S:
+    case TIDE_EXEC_REM_U:
+    case TIDE_EXEC_CEIL_DIV_S:
+    case TIDE_EXEC_CEIL_DIV_U:
+    case TIDE_EXEC_FLOOR_DIV_S: return divide(&D, i->code, A, B, i->w);
+    case TIDE_EXEC_SHL:
+    case TIDE_EXEC_SHR_S:
+    case TIDE_EXEC_SHR_U: D = shift(i->code, A, B, i->w); break;
+    case TIDE_EXEC_MAX_S: D = A > B ? A : B; break;
+    case TIDE_EXEC_MIN_S: D = A < B ? A : B; break;
+    case TIDE_EXEC_MAX_U: D = (uint64_t)A > (uint64_t)B ? A : B; break;
+    case TIDE_EXEC_MIN_U: D = (uint64_t)A < (uint64_t)B ? A : B; break;
+    case TIDE_EXEC_EQ: D = -(int64_t)(A == B); break;
+    case TIDE_EXEC_NE: D = -(int64_t)(A != B); break;
+    case TIDE_EXEC_LT_S: D = -(int64_t)(A < B); break;
+    case TIDE_EXEC_LE_S: D = -(int64_t)(A <= B); break;
+    case TIDE_EXEC_GT_S: D = -(int64_t)(A > B); break;
+    case TIDE_EXEC_GE_S: D = -(int64_t)(A >= B); break;
+    case TIDE_EXEC_LT_U: D = -(int64_t)((uint64_t)A < (uint64_t)B); break;
+    case TIDE_EXEC_LE_U: D = -(int64_t)((uint64_t)A <= (uint64_t)B); break;
+    case TIDE_EXEC_GT_U: D = -(int64_t)((uint64_t)A > (uint64_t)B); break;
+    case TIDE_EXEC_GE_U: D = -(int64_t)((uint64_t)A >= (uint64_t)B); break;
+    case TIDE_EXEC_SELECT:
+      if (i->w == 1) D = A ? B : f[i->c];
+      else memmove(&D, A ? &B : &f[i->c], i->w * sizeof *f);
+      break;
+    case TIDE_EXEC_NARROW: D = NARROW(A); break;
+    case TIDE_EXEC_WIDEN_U: D = (int64_t)tide_exec_unsigned(A, i->w); break;
+    default: return false;
+  }
+  return true;
+}
+
+static inline int64_t fma_f32(int64_t a, int64_t b, int64_t c, bool to_odd) {
+  double sum = tide_exec_odd_fma(tide_exec_f32(a), tide_exec_f32(b), tide_exec_f32(c));
+  return tide_exec_of_f32(to_odd ? tide_exec_odd(sum) : (float)sum);
+}
+
+/* The same for floats. False: another instruction. */
+static inline bool run_float(int64_t *f, const struct tide_exec_instruction *i) {
+  switch (i->code) {
+    case TIDE_EXEC_SUB_F32: D = tide_exec_of_f32(tide_exec_f32(A) - tide_exec_f32(B)); break;
+    case TIDE_EXEC_DIV_F32: D = tide_exec_of_f32(tide_exec_f32(A) / tide_exec_f32(B)); break;
+    case TIDE_EXEC_ADD_F64: D = tide_exec_of_f64(tide_exec_f64(A) + tide_exec_f64(B)); break;
+    case TIDE_EXEC_SUB_F64: D = tide_exec_of_f64(tide_exec_f64(A) - tide_exec_f64(B)); break;
+    case TIDE_EXEC_MUL_F64: D = tide_exec_of_f64(tide_exec_f64(A) * tide_exec_f64(B)); break;
+    case TIDE_EXEC_DIV_F64: D = tide_exec_of_f64(tide_exec_f64(A) / tide_exec_f64(B)); break;
+    case TIDE_EXEC_FMA_F64:
+      D = tide_exec_of_f64(tide_exec_f64(A) * tide_exec_f64(B) + tide_exec_f64(f[i->c]));
+      break;
+    default: return false;
+  }
+  return true;
+}
+
+/* ---- the loop ---- */
+
+/* True if the thread's warp is one of [from, to) of its CTA. */
+static inline bool is_in_warps(const struct tide_exec_machine *machine, uint32_t thread,
+                               int32_t from, int32_t to) {
+  int32_t warp = (int32_t)(thread % machine->block_threads / 32);
+  return warp >= from && warp < to;
+}
+
 #define FAIL(...)                                                                                  \
   do {                                                                                             \
     tide_exec_fail(machine, thread, (uint32_t)(i - code), __VA_ARGS__);                            \
@@ -227,7 +316,8 @@ static uint32_t run_thread(struct tide_exec_machine *machine, uint32_t thread, u
   int64_t *f = tide_exec_frame(machine, thread);
   const struct tide_exec_instruction *i = code + machine->threads[thread].pc;
   uint32_t left = budget;
-  void *at;
+  uint32_t at;
+  void *cell;
 
   for (; left; left--, i++) {
     switch (i->code) {
@@ -235,92 +325,34 @@ static uint32_t run_thread(struct tide_exec_machine *machine, uint32_t thread, u
       case TIDE_EXEC_ADD: D = NARROW((uint64_t)A + (uint64_t)B); break;
       case TIDE_EXEC_SUB: D = NARROW((uint64_t)A - (uint64_t)B); break;
       case TIDE_EXEC_MUL: D = NARROW((uint64_t)A * (uint64_t)B); break;
-      case TIDE_EXEC_AND: D = A & B; break;
-      case TIDE_EXEC_OR: D = A | B; break;
-      case TIDE_EXEC_XOR: D = A ^ B; break;
-      case TIDE_EXEC_SHL:
-      case TIDE_EXEC_SHR_S:
-      case TIDE_EXEC_SHR_U: D = shift(i->code, A, B, i->w); break;
-      case TIDE_EXEC_DIV_S:
-      case TIDE_EXEC_DIV_U:
-      case TIDE_EXEC_REM_S:
-      case TIDE_EXEC_REM_U:
-      case TIDE_EXEC_CEIL_DIV_S:
-      case TIDE_EXEC_CEIL_DIV_U:
-      case TIDE_EXEC_FLOOR_DIV_S:
-        if (!divide(&D, i->code, A, B, i->w)) FAIL("divides by zero");
-        break;
-      case TIDE_EXEC_MAX_S: D = A > B ? A : B; break;
-      case TIDE_EXEC_MIN_S: D = A < B ? A : B; break;
-      case TIDE_EXEC_MAX_U: D = (uint64_t)A > (uint64_t)B ? A : B; break;
-      case TIDE_EXEC_MIN_U: D = (uint64_t)A < (uint64_t)B ? A : B; break;
-      case TIDE_EXEC_EQ: D = -(int64_t)(A == B); break;
-      case TIDE_EXEC_NE: D = -(int64_t)(A != B); break;
-      case TIDE_EXEC_LT_S: D = -(int64_t)(A < B); break;
-      case TIDE_EXEC_LE_S: D = -(int64_t)(A <= B); break;
-      case TIDE_EXEC_GT_S: D = -(int64_t)(A > B); break;
-      case TIDE_EXEC_GE_S: D = -(int64_t)(A >= B); break;
-      case TIDE_EXEC_LT_U: D = -(int64_t)((uint64_t)A < (uint64_t)B); break;
-      case TIDE_EXEC_LE_U: D = -(int64_t)((uint64_t)A <= (uint64_t)B); break;
-      case TIDE_EXEC_GT_U: D = -(int64_t)((uint64_t)A > (uint64_t)B); break;
-      case TIDE_EXEC_GE_U: D = -(int64_t)((uint64_t)A >= (uint64_t)B); break;
-      case TIDE_EXEC_SELECT:
-        if (i->w == 1) D = A ? B : f[i->c];
-        else memmove(&D, A ? &B : &f[i->c], i->w * sizeof *f);
-        break;
-      case TIDE_EXEC_NARROW: D = NARROW(A); break;
-      case TIDE_EXEC_WIDEN_U: D = (int64_t)tide_exec_unsigned(A, i->w); break;
       case TIDE_EXEC_ADD_F32: D = tide_exec_of_f32(tide_exec_f32(A) + tide_exec_f32(B)); break;
-      case TIDE_EXEC_SUB_F32: D = tide_exec_of_f32(tide_exec_f32(A) - tide_exec_f32(B)); break;
       case TIDE_EXEC_MUL_F32: D = tide_exec_of_f32(tide_exec_f32(A) * tide_exec_f32(B)); break;
-      case TIDE_EXEC_DIV_F32: D = tide_exec_of_f32(tide_exec_f32(A) / tide_exec_f32(B)); break;
-      case TIDE_EXEC_FMA_F32: {
-        double sum = tide_exec_odd_fma(tide_exec_f32(A), tide_exec_f32(B), tide_exec_f32(f[i->c]));
-        D = tide_exec_of_f32(i->imm ? tide_exec_odd(sum) : (float)sum);
-        break;
-      }
-      case TIDE_EXEC_ADD_F64: D = tide_exec_of_f64(tide_exec_f64(A) + tide_exec_f64(B)); break;
-      case TIDE_EXEC_SUB_F64: D = tide_exec_of_f64(tide_exec_f64(A) - tide_exec_f64(B)); break;
-      case TIDE_EXEC_MUL_F64: D = tide_exec_of_f64(tide_exec_f64(A) * tide_exec_f64(B)); break;
-      case TIDE_EXEC_DIV_F64: D = tide_exec_of_f64(tide_exec_f64(A) / tide_exec_f64(B)); break;
-      case TIDE_EXEC_FMA_F64:
-        D = tide_exec_of_f64(tide_exec_f64(A) * tide_exec_f64(B) + tide_exec_f64(f[i->c]));
-        break;
-      case TIDE_EXEC_GEP: {
-        int64_t by;
-        if (__builtin_mul_overflow(B, (int64_t)i->imm, &by) || !step_pointer(&D, (uint64_t)A, by))
+      case TIDE_EXEC_FMA_F32: D = fma_f32(A, B, f[i->c], i->imm); break;
+      case TIDE_EXEC_GEP:
+        if (!index_pointer(&D, (uint64_t)A, B, i->imm))
           FAIL("moves a pointer out of its object's reach");
         break;
-      }
       case TIDE_EXEC_GEP_FIXED:
         if (!step_pointer(&D, (uint64_t)A, i->imm))
           FAIL("moves a pointer out of its object's reach");
         break;
       case TIDE_EXEC_LOAD:
-        at = access_quickly(machine, thread, (uint64_t)A, cell_sizes[i->w]);
-        if (!at)
-          at = tide_exec_access(machine, thread, (uint32_t)(i - code), (uint64_t)A,
-                                cell_sizes[i->w]);
-        if (!at) goto over;
-        D = load_cell(at, i->w);
+        cell = access_cell(machine, thread, (uint32_t)(i - code), (uint64_t)A, i->w);
+        if (!cell) goto over;
+        D = load_cell(cell, i->w);
         break;
       case TIDE_EXEC_STORE:
-        at = access_quickly(machine, thread, (uint64_t)B, cell_sizes[i->w]);
-        if (!at)
-          at = tide_exec_access(machine, thread, (uint32_t)(i - code), (uint64_t)B,
-                                cell_sizes[i->w]);
-        if (!at) goto over;
-        store_cell(at, i->w, A);
+        cell = access_cell(machine, thread, (uint32_t)(i - code), (uint64_t)B, i->w);
+        if (!cell) goto over;
+        store_cell(cell, i->w, A);
         break;
       case TIDE_EXEC_JUMP: i = code + i->imm - 1; break;
       case TIDE_EXEC_JUMP_ZERO:
         if (!A) i = code + i->imm - 1;
         break;
-      case TIDE_EXEC_JUMP_NOT_WARP: {
-        int32_t warp = (int32_t)(thread % machine->block_threads / 32);
-        if (warp < i->a || warp >= i->b) i = code + i->imm - 1;
+      case TIDE_EXEC_JUMP_NOT_WARP:
+        if (!is_in_warps(machine, thread, i->a, i->b)) i = code + i->imm - 1;
         break;
-      }
       case TIDE_EXEC_FOR:
         if (f[i->c] <= 0) FAIL("has a step of %lld", (long long)f[i->c]);
         D = A;
@@ -332,14 +364,13 @@ static uint32_t run_thread(struct tide_exec_machine *machine, uint32_t thread, u
           i = code + i->imm - 1;
         }
         break;
-      default: {
-        if (run_seldom(f, i)) break;
-        uint32_t pc = (uint32_t)(i - code);
-        machine->threads[thread].pc = pc + 1;
-        enum tide_exec_next next = tide_exec_step_wait(machine, thread, pc);
-        if (next == TIDE_EXEC_GOES_ON) break;
+      default:
+        if (run_integer(f, i) || run_float(f, i) || run_seldom(f, i)) break;
+        if (is_division(i->code)) FAIL("divides by zero");
+        at = (uint32_t)(i - code);
+        machine->threads[thread].pc = at + 1;
+        if (tide_exec_step_wait(machine, thread, at) == TIDE_EXEC_GOES_ON) break;
         return budget - left + 1;
-      }
     }
   }
 over:
@@ -350,7 +381,7 @@ over:
 /* ---- turns ---- */
 
 /* The warp has nothing that can run. */
-static void rest(struct tide_exec_machine *machine, uint32_t index) {
+static void rest_warp(struct tide_exec_machine *machine, uint32_t index) {
   struct tide_exec_warp *warp = &machine->warps[index];
   uint32_t at = warp->ready_at - 1, last = machine->ready[--machine->ready_count];
   machine->ready[at] = last;
@@ -358,7 +389,7 @@ static void rest(struct tide_exec_machine *machine, uint32_t index) {
   warp->ready_at = 0;
 }
 
-static uint32_t draw(struct tide_exec_machine *machine) {
+static uint32_t draw_warp(struct tide_exec_machine *machine) {
   uint32_t at = (uint32_t)tide_random_below(&machine->random, machine->ready_count);
   uint32_t cta = machine->warps[machine->ready[at]].cta;
   /* CTAs that are held back lose most of their turns, so that others run far ahead of them. */
@@ -367,8 +398,8 @@ static uint32_t draw(struct tide_exec_machine *machine) {
   return machine->ready[at];
 }
 
-static void turn(struct tide_exec_machine *machine) {
-  uint32_t index = draw(machine);
+static void run_turn(struct tide_exec_machine *machine) {
+  uint32_t index = draw_warp(machine);
   struct tide_exec_warp *warp = &machine->warps[index];
   uint32_t budget =
       1 + (uint32_t)tide_random_below(&machine->random, (uint64_t)1 << machine->turn_bits);
@@ -382,7 +413,7 @@ static void turn(struct tide_exec_machine *machine) {
       warp->runnable &= ~(1u << lane);
   }
   machine->time += budget;
-  if (!warp->runnable && warp->ready_at) rest(machine, index);
+  if (!warp->runnable && warp->ready_at) rest_warp(machine, index);
 }
 
 static void out_of_steps(struct tide_exec_machine *machine) {
@@ -403,7 +434,7 @@ enum tide_status tide_exec_machine_run(struct tide_exec_machine *machine, uint64
       tide_exec_report_deadlock(machine);
       break;
     }
-    turn(machine);
+    run_turn(machine);
     if (machine->steps >= machine->steps_max && machine->live_threads) out_of_steps(machine);
     if (machine->steps >= until && machine->live_threads && machine->status == TIDE_OK)
       return TIDE_TIMEOUT;

@@ -1,6 +1,6 @@
 /* Translation: slots, constants, instructions, and the function as a whole. */
 #include "mods/exec_translate.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define SLOT_BIAS 40000
 #define HASH_SIZE 65536u
@@ -20,8 +20,8 @@ void tide_exec_refuse(struct tide_exec_translator *t, tide_ir_op op, const char 
 /* ---- growing arrays ---- */
 
 /* Room for one more of `size` bytes; false: no memory. */
-static bool room(struct tide_exec_translator *t, void **array, uint32_t count, uint32_t *capacity,
-                 size_t size) {
+static bool reserve_one(struct tide_exec_translator *t, void **array, uint32_t count,
+                        uint32_t *capacity, size_t size) {
   if (count < *capacity) return true;
   uint32_t grown = *capacity ? *capacity * 2 : 256;
   void *more = tide_alloc_unset(t->program->allocator, grown, size);
@@ -47,9 +47,9 @@ uint32_t tide_exec_emit(struct tide_exec_translator *t, tide_ir_op op,
   }
   void *at = code->at, *ops = code->ops;
   uint32_t op_capacity = capacity;
-  if (!room(t, &at, code->count, &capacity, sizeof *code->at)) return 0;
+  if (!reserve_one(t, &at, code->count, &capacity, sizeof *code->at)) return 0;
   code->at = at;
-  if (!room(t, &ops, code->count, &op_capacity, sizeof *code->ops)) {
+  if (!reserve_one(t, &ops, code->count, &op_capacity, sizeof *code->ops)) {
     /* The two arrays have one capacity: give the longer one its old size back. */
     tide_free(t->program->allocator, code->at, capacity, sizeof *code->at);
     code->at = NULL;
@@ -82,8 +82,8 @@ int16_t tide_exec_constant(struct tide_exec_translator *t, int64_t value) {
     return 0;
   }
   void *constants = program->constants;
-  if (!room(t, &constants, program->constant_count, &program->constant_capacity,
-            sizeof *program->constants))
+  if (!reserve_one(t, &constants, program->constant_count, &program->constant_capacity,
+                   sizeof *program->constants))
     return 0;
   program->constants = constants;
   program->constants[program->constant_count++] = value;
@@ -146,8 +146,8 @@ int16_t tide_exec_use(struct tide_exec_translator *t, tide_ir_op op, uint32_t op
 
 /* ---- copies ---- */
 
-static void move(struct tide_exec_translator *t, tide_ir_op op, int16_t to, int16_t from,
-                 int count) {
+static void emit_move(struct tide_exec_translator *t, tide_ir_op op, int16_t to, int16_t from,
+                      int count) {
   if (to == from) return;
   tide_exec_emit(t, op,
                  (struct tide_exec_instruction){count == 1 ? TIDE_EXEC_MOVE : TIDE_EXEC_MOVE_MANY,
@@ -184,8 +184,8 @@ void tide_exec_copy(struct tide_exec_translator *t, tide_ir_op op, uint32_t firs
     for (uint32_t i = 0; i < count && t->status == TIDE_OK; i++) {
       int size = tide_exec_slots(t->ir, tide_ir_type_of_value(t->ir, to + i));
       int16_t from = tide_exec_use(t, op, first + i), target = tide_exec_slot_of(t, op, to + i);
-      if (twice && round == 0) move(t, op, tide_exec_new_slots(t, op, size), from, size);
-      else move(t, op, target, twice ? at : from, size);
+      if (twice && round == 0) emit_move(t, op, tide_exec_new_slots(t, op, size), from, size);
+      else emit_move(t, op, target, twice ? at : from, size);
       at = (int16_t)(at + size);
     }
   }
@@ -274,7 +274,7 @@ static void translate(struct tide_exec_translator *t, tide_ir_op function) {
   tide_exec_region(t, tide_ir_region_at(t->ir, function, 0));
 }
 
-static bool begin(struct tide_exec_translator *t) {
+static bool begin_translation(struct tide_exec_translator *t) {
   const struct tide_allocator *allocator = t->program->allocator;
   t->value_count = t->ir->values.count;
   t->block_count = t->ir->blocks.count;
@@ -284,7 +284,7 @@ static bool begin(struct tide_exec_translator *t) {
   return t->slots && t->block_at && t->hash;
 }
 
-static void end(struct tide_exec_translator *t) {
+static void end_translation(struct tide_exec_translator *t) {
   const struct tide_allocator *allocator = t->program->allocator;
   tide_free(allocator, t->slots, t->value_count, sizeof *t->slots);
   tide_free(allocator, t->block_at, t->block_count, sizeof *t->block_at);
@@ -298,9 +298,9 @@ enum tide_status tide_exec_translate(struct tide_exec_program *program, struct t
   struct tide_exec_translator t = {.program = program, .ir = ir, .shape = shape};
   *program = (struct tide_exec_program){
       .allocator = allocator, .ir = ir, .function = function, .window_leader = -1};
-  if (!begin(&t)) t.status = TIDE_NOMEM;
+  if (!begin_translation(&t)) t.status = TIDE_NOMEM;
   else translate(&t, function);
-  end(&t);
+  end_translation(&t);
   if (t.status != TIDE_OK) tide_exec_program_fini(program);
   return t.status;
 }

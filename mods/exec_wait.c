@@ -1,10 +1,10 @@
 /* Execution: what waits and what wakes. */
 #include "mods/exec.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 typedef const struct tide_exec_instruction instruction;
 
-static instruction *at(const struct tide_exec_machine *machine, uint32_t pc) {
+static instruction *instruction_at(const struct tide_exec_machine *machine, uint32_t pc) {
   return &machine->program->code.at[pc];
 }
 
@@ -94,7 +94,7 @@ static void init_barrier(struct tide_exec_barrier *barrier, uint32_t expected) {
   barrier->live = true;
 }
 
-static void settle(struct tide_exec_machine *machine, struct tide_exec_barrier *barrier) {
+static void settle_barrier(struct tide_exec_machine *machine, struct tide_exec_barrier *barrier) {
   if (barrier->pending || barrier->bytes) return;
   barrier->phase++;
   barrier->pending = barrier->expected;
@@ -105,7 +105,7 @@ static void settle(struct tide_exec_machine *machine, struct tide_exec_barrier *
 static bool arrive(struct tide_exec_machine *machine, struct tide_exec_barrier *barrier) {
   if (!barrier->pending) return false;
   barrier->pending--;
-  settle(machine, barrier);
+  settle_barrier(machine, barrier);
   return true;
 }
 
@@ -130,14 +130,14 @@ struct stage {
 static bool stage_of(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
                      struct stage *stage) {
   const int64_t *f = tide_exec_frame(machine, thread);
-  uint64_t handle = (uint64_t)f[at(machine, pc)->a] - 1;
+  uint64_t handle = (uint64_t)f[instruction_at(machine, pc)->a] - 1;
   if (handle >= machine->program->pipeline_count) {
     tide_exec_fail(machine, thread, pc, "uses a pipeline before its init");
     return false;
   }
   stage->pipeline = &machine->program->pipelines[handle];
-  stage->index = (uint32_t)f[at(machine, pc)->b];
-  stage->phase = (uint32_t)((uint64_t)f[at(machine, pc)->b] >> 32) & 1;
+  stage->index = (uint32_t)f[instruction_at(machine, pc)->b];
+  stage->phase = (uint32_t)((uint64_t)f[instruction_at(machine, pc)->b] >> 32) & 1;
   if (stage->index >= stage->pipeline->stages) {
     tide_exec_fail(machine, thread, pc, "has stage %u of a pipeline of %u", stage->index,
                    stage->pipeline->stages);
@@ -153,9 +153,9 @@ static bool stage_of(struct tide_exec_machine *machine, uint32_t thread, uint32_
 
 static enum tide_exec_next pipeline_init(struct tide_exec_machine *machine, uint32_t thread,
                                          uint32_t pc) {
-  uint32_t index = (uint32_t)at(machine, pc)->imm;
+  uint32_t index = (uint32_t)instruction_at(machine, pc)->imm;
   const struct tide_exec_pipeline *pipeline = &machine->program->pipelines[index];
-  tide_exec_frame(machine, thread)[at(machine, pc)->d] = index + 1;
+  tide_exec_frame(machine, thread)[instruction_at(machine, pc)->d] = index + 1;
   if (thread % machine->block_threads) return TIDE_EXEC_GOES_ON;
   struct tide_exec_barrier *barriers =
       tide_exec_barriers_of(machine, tide_exec_cta_of(machine, thread)) + pipeline->barriers;
@@ -169,7 +169,7 @@ static enum tide_exec_next pipeline_init(struct tide_exec_machine *machine, uint
 }
 
 static bool is_leader(const struct tide_exec_machine *machine, uint32_t thread, uint32_t pc) {
-  return thread % machine->block_threads == (uint32_t)at(machine, pc)->c;
+  return thread % machine->block_threads == (uint32_t)instruction_at(machine, pc)->c;
 }
 
 /* TMA: the leader arrives and says how many bytes will come. */
@@ -177,7 +177,7 @@ static enum tide_exec_next expect(struct tide_exec_machine *machine, uint32_t th
   struct stage stage;
   if (!stage_of(machine, thread, pc, &stage)) return TIDE_EXEC_STOPS;
   if (!stage.pipeline->tx_bytes || !is_leader(machine, thread, pc)) return TIDE_EXEC_GOES_ON;
-  int32_t bytes = at(machine, pc)->imm;
+  int32_t bytes = instruction_at(machine, pc)->imm;
   stage.full->bytes += bytes < 0 ? (int64_t)stage.pipeline->tx_bytes : bytes;
   if (!arrive(machine, stage.full))
     return tide_exec_fail(machine, thread, pc, "arrives at stage %u, which has all its arrivals",
@@ -195,7 +195,7 @@ static enum tide_exec_next commit(struct tide_exec_machine *machine, uint32_t th
   if (stage.pipeline->tx_bytes) {
     if (!is_leader(machine, thread, pc)) return TIDE_EXEC_GOES_ON;
     stage.full->bytes = 0; /* the copy is over: its bytes have come */
-    settle(machine, stage.full);
+    settle_barrier(machine, stage.full);
     return TIDE_EXEC_GOES_ON;
   }
   if (completed(stage.full, stage.phase ^ 1))
@@ -207,8 +207,8 @@ static enum tide_exec_next commit(struct tide_exec_machine *machine, uint32_t th
   return TIDE_EXEC_GOES_ON;
 }
 
-static enum tide_exec_next release(struct tide_exec_machine *machine, uint32_t thread,
-                                   uint32_t pc) {
+static enum tide_exec_next release_stage(struct tide_exec_machine *machine, uint32_t thread,
+                                         uint32_t pc) {
   struct stage stage;
   if (!stage_of(machine, thread, pc, &stage)) return TIDE_EXEC_STOPS;
   if (!completed(stage.full, stage.phase))
@@ -228,8 +228,8 @@ static enum tide_exec_next release(struct tide_exec_machine *machine, uint32_t t
 static struct tide_exec_barrier *sequence_at(struct tide_exec_machine *machine, uint32_t thread,
                                              uint32_t pc, uint32_t group) {
   const int64_t *f = tide_exec_frame(machine, thread);
-  uint64_t handle = (uint64_t)f[at(machine, pc)->a] - 1;
-  uint32_t stage = (uint32_t)f[at(machine, pc)->b];
+  uint64_t handle = (uint64_t)f[instruction_at(machine, pc)->a] - 1;
+  uint32_t stage = (uint32_t)f[instruction_at(machine, pc)->b];
   if (handle >= machine->program->sequence_count) {
     tide_exec_fail(machine, thread, pc, "uses a sequence barrier before its init");
     return NULL;
@@ -246,9 +246,9 @@ static struct tide_exec_barrier *sequence_at(struct tide_exec_machine *machine, 
 
 static enum tide_exec_next sequence_init(struct tide_exec_machine *machine, uint32_t thread,
                                          uint32_t pc) {
-  uint32_t index = (uint32_t)at(machine, pc)->imm;
+  uint32_t index = (uint32_t)instruction_at(machine, pc)->imm;
   const struct tide_exec_sequence *sequence = &machine->program->sequences[index];
-  tide_exec_frame(machine, thread)[at(machine, pc)->d] = index + 1;
+  tide_exec_frame(machine, thread)[instruction_at(machine, pc)->d] = index + 1;
   if (thread % machine->block_threads) return TIDE_EXEC_GOES_ON;
   struct tide_exec_barrier *barriers =
       tide_exec_barriers_of(machine, tide_exec_cta_of(machine, thread)) + sequence->barriers;
@@ -264,7 +264,7 @@ static enum tide_exec_next sequence_init(struct tide_exec_machine *machine, uint
 static enum tide_exec_next named(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
                                  bool waits) {
   const int64_t *f = tide_exec_frame(machine, thread);
-  int64_t id = f[at(machine, pc)->a], count = f[at(machine, pc)->b];
+  int64_t id = f[instruction_at(machine, pc)->a], count = f[instruction_at(machine, pc)->b];
   if (id < 0 || id >= TIDE_EXEC_NAMED)
     return tide_exec_fail(machine, thread, pc, "uses named barrier %lld; there are %u",
                           (long long)id, TIDE_EXEC_NAMED);
@@ -346,7 +346,7 @@ void tide_exec_exit(struct tide_exec_machine *machine, uint32_t thread) {
 /* The barrier at a pointer; `make`: a new one where there is none. NULL: failed, told. */
 static struct tide_exec_barrier *user_barrier(struct tide_exec_machine *machine, uint32_t thread,
                                               uint32_t pc, bool make) {
-  uint64_t pointer = (uint64_t)tide_exec_frame(machine, thread)[at(machine, pc)->a];
+  uint64_t pointer = (uint64_t)tide_exec_frame(machine, thread)[instruction_at(machine, pc)->a];
   if (!tide_exec_access(machine, thread, pc, pointer, 8)) return NULL;
   uint32_t cta = (uint32_t)((pointer - TIDE_EXEC_SHARED) >> TIDE_EXEC_OFFSET_BITS);
   uint32_t offset = (uint32_t)(pointer & TIDE_EXEC_OFFSET_MASK) + 1;
@@ -374,7 +374,7 @@ static struct tide_exec_barrier *user_barrier(struct tide_exec_machine *machine,
 static enum tide_exec_next user_init(struct tide_exec_machine *machine, uint32_t thread,
                                      uint32_t pc) {
   struct tide_exec_barrier *barrier = user_barrier(machine, thread, pc, true);
-  int64_t count = tide_exec_frame(machine, thread)[at(machine, pc)->b];
+  int64_t count = tide_exec_frame(machine, thread)[instruction_at(machine, pc)->b];
   if (!barrier) return TIDE_EXEC_STOPS;
   if (barrier->live)
     return tide_exec_fail(machine, thread, pc,
@@ -388,7 +388,7 @@ static enum tide_exec_next user_init(struct tide_exec_machine *machine, uint32_t
 
 static enum tide_exec_next user_step(struct tide_exec_machine *machine, uint32_t thread,
                                      uint32_t pc) {
-  instruction *i = at(machine, pc);
+  instruction *i = instruction_at(machine, pc);
   int64_t *f = tide_exec_frame(machine, thread);
   struct tide_exec_barrier *barrier = user_barrier(machine, thread, pc, false);
   if (!barrier) return TIDE_EXEC_STOPS;
@@ -411,7 +411,7 @@ static enum tide_exec_next user_step(struct tide_exec_machine *machine, uint32_t
       return tide_exec_fail(machine, thread, pc,
                             "completes the phase, which an arrival without completion must not");
     barrier->pending -= (uint32_t)count;
-    settle(machine, barrier);
+    settle_barrier(machine, barrier);
   }
   return TIDE_EXEC_GOES_ON;
 }
@@ -423,16 +423,17 @@ static enum tide_exec_next step_pipeline(struct tide_exec_machine *machine, uint
   struct stage stage;
   if (!stage_of(machine, thread, pc, &stage)) return TIDE_EXEC_STOPS;
   return wait_parity(machine, thread,
-                     at(machine, pc)->code == TIDE_EXEC_ACQUIRE ? stage.empty : stage.full,
+                     instruction_at(machine, pc)->code == TIDE_EXEC_ACQUIRE ? stage.empty
+                                                                            : stage.full,
                      stage.phase);
 }
 
 static enum tide_exec_next step_sequence(struct tide_exec_machine *machine, uint32_t thread,
                                          uint32_t pc) {
-  bool arrives = at(machine, pc)->code == TIDE_EXEC_SEQ_ARRIVE;
-  uint32_t group = (uint32_t)at(machine, pc)->imm + arrives;
+  bool arrives = instruction_at(machine, pc)->code == TIDE_EXEC_SEQ_ARRIVE;
+  uint32_t group = (uint32_t)instruction_at(machine, pc)->imm + arrives;
   struct tide_exec_barrier *barrier = sequence_at(machine, thread, pc, group);
-  uint64_t state = (uint64_t)tide_exec_frame(machine, thread)[at(machine, pc)->b];
+  uint64_t state = (uint64_t)tide_exec_frame(machine, thread)[instruction_at(machine, pc)->b];
   if (!barrier) return TIDE_EXEC_STOPS;
   uint32_t parity = (uint32_t)(state >> 32) & 1;
   if (!arrives) return wait_parity(machine, thread, barrier, parity);
@@ -446,12 +447,12 @@ static enum tide_exec_next step_sequence(struct tide_exec_machine *machine, uint
 
 enum tide_exec_next tide_exec_step_wait(struct tide_exec_machine *machine, uint32_t thread,
                                         uint32_t pc) {
-  switch (at(machine, pc)->code) {
+  switch (instruction_at(machine, pc)->code) {
     case TIDE_EXEC_ACQUIRE:
     case TIDE_EXEC_CONSUMER_WAIT: return step_pipeline(machine, thread, pc);
     case TIDE_EXEC_EXPECT: return expect(machine, thread, pc);
     case TIDE_EXEC_COMMIT: return commit(machine, thread, pc);
-    case TIDE_EXEC_RELEASE: return release(machine, thread, pc);
+    case TIDE_EXEC_RELEASE: return release_stage(machine, thread, pc);
     case TIDE_EXEC_PIPELINE_INIT: return pipeline_init(machine, thread, pc);
     case TIDE_EXEC_SEQ_INIT: return sequence_init(machine, thread, pc);
     case TIDE_EXEC_SEQ_WAIT:
@@ -461,7 +462,8 @@ enum tide_exec_next tide_exec_step_wait(struct tide_exec_machine *machine, uint3
     case TIDE_EXEC_CLUSTER_ARRIVE: return cluster_arrive(machine, thread, pc);
     case TIDE_EXEC_CLUSTER_WAIT: return cluster_wait(machine, thread, pc);
     case TIDE_EXEC_SLEEP:
-      return sleep_for(machine, thread, tide_exec_frame(machine, thread)[at(machine, pc)->a]);
+      return sleep_for(machine, thread,
+                       tide_exec_frame(machine, thread)[instruction_at(machine, pc)->a]);
     case TIDE_EXEC_EXIT: tide_exec_exit(machine, thread); return TIDE_EXEC_STOPS;
     case TIDE_EXEC_MBARRIER_INIT: return user_init(machine, thread, pc);
     case TIDE_EXEC_MBARRIER_INVAL:

@@ -1,9 +1,9 @@
 /* Custom forms, read. What each looks like stands at enum tide_ir_form; the printer's side is
  * print_forms.c. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "mods/words.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 /* ---- small things ---- */

@@ -1,6 +1,6 @@
 #include "mods/intern.h"
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 struct tide_ir_text_block {
   struct tide_ir_text_block *next;
@@ -44,7 +44,7 @@ static uint64_t hash_items(const uint32_t *items, size_t count) {
   return hash;
 }
 
-static void put(struct tide_ir_hash *table, uint32_t hash, uint32_t entry) {
+static void insert_entry(struct tide_ir_hash *table, uint32_t hash, uint32_t entry) {
   uint32_t at = hash & (table->capacity - 1);
   while (table->slots[at]) at = (at + 1) & (table->capacity - 1);
   table->slots[at] = entry;
@@ -60,7 +60,7 @@ static bool make_room(struct tide_ir *ir, struct tide_ir_hash *table,
       larger.capacity ? tide_alloc(ir->allocator, larger.capacity, sizeof *larger.slots) : NULL;
   if (!larger.slots) return tide_ir_give_up(ir, TIDE_NOMEM);
   for (uint32_t i = 0; i < table->capacity; i++)
-    if (table->slots[i]) put(&larger, hash_of(ir, table->slots[i]), table->slots[i]);
+    if (table->slots[i]) insert_entry(&larger, hash_of(ir, table->slots[i]), table->slots[i]);
   tide_free(ir->allocator, table->slots, table->capacity, sizeof *table->slots);
   *table = larger;
   return true;
@@ -102,7 +102,7 @@ static tide_ir_string new_string(struct tide_ir *ir, const char *bytes, size_t l
   if (!string) return tide_ir_give_up(ir, TIDE_NOMEM);
   *(struct tide_ir_string_record *)tide_chunks_at(&ir->tables->strings, string) =
       (struct tide_ir_string_record){kept, (uint32_t)length, hash};
-  put(&ir->tables->string_hash, hash, string);
+  insert_entry(&ir->tables->string_hash, hash, string);
   ir->tables->string_hash.count++;
   return string;
 }
@@ -185,7 +185,7 @@ static tide_ir_type find_type(struct tide_ir *ir, uint32_t kind, uint32_t a, uin
   if (!type) return tide_ir_give_up(ir, TIDE_NOMEM);
   *(struct tide_ir_type_record *)tide_chunks_at(&ir->types, type) =
       (struct tide_ir_type_record){kind, a, b, first, (uint32_t)count};
-  put(table, hash, type);
+  insert_entry(table, hash, type);
   table->count++;
   return type;
 }
@@ -224,7 +224,7 @@ static tide_ir_attr add_attr(struct tide_ir *ir, uint32_t hash, struct tide_ir_a
   tide_ir_attr attr = tide_chunks_add(&ir->attrs, 1, true);
   if (!attr) return tide_ir_give_up(ir, TIDE_NOMEM);
   *(struct tide_ir_attr_record *)tide_chunks_at(&ir->attrs, attr) = record;
-  put(&ir->tables->attr_hash, hash, attr);
+  insert_entry(&ir->tables->attr_hash, hash, attr);
   ir->tables->attr_hash.count++;
   return attr;
 }
@@ -411,7 +411,7 @@ uint16_t tide_ir_kind(struct tide_ir *ir, const char *name, size_t length) {
                           tables->other_count + 1, sizeof *tables->others))
     return (uint16_t)tide_ir_give_up(ir, TIDE_NOMEM);
   tables->others[tables->other_count++] = string;
-  put(table, hash, kind);
+  insert_entry(table, hash, kind);
   table->count++;
   return (uint16_t)kind;
 }

@@ -2,7 +2,7 @@
 #include "mods/intern.h"
 #include "mods/mods_lex.h"
 #include "mods/place.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* ---- the ir itself ---- */
 

@@ -1,6 +1,6 @@
-#include "mods/kernel.h"
+#include "mods/kernel_shape.h"
 #include "mods/warps.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 bool tide_exec_complain(struct tide_ir *ir, tide_ir_op op, enum tide_status status,
                         enum tide_status *out_status, const char *why) {

@@ -1,9 +1,9 @@
 /* A kernel of a module on a GPU: the module says the kernel's shape and the types of its arguments,
  * the PTX is what it was lowered to. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
-#include "mods/kernel.h"
+#include "mods/kernel_shape.h"
 #include "tidemark/cuda.h"
 
 #define ARGUMENTS_MAX 256
@@ -29,7 +29,7 @@ struct tide_mods_gpu {
 /* ---- parameters ---- */
 
 /* As a C struct of these would have it, which is how PTX lays out parameters. */
-static void put(struct tide_mods_gpu *gpu, const void *bytes, size_t size) {
+static void put_parameter(struct tide_mods_gpu *gpu, const void *bytes, size_t size) {
   size_t at = (gpu->launch.size + size - 1) / size * size;
   TIDE_ASSERT(at + size <= sizeof gpu->parameters);
   memcpy(gpu->parameters + at, bytes, size);
@@ -39,15 +39,15 @@ static void put(struct tide_mods_gpu *gpu, const void *bytes, size_t size) {
 static void put_integer(struct tide_mods_gpu *gpu, int64_t value, unsigned bits) {
   size_t size = bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
   if (bits < 64) value &= ((int64_t)1 << bits) - 1;
-  put(gpu, &value, size); /* little-endian, as the device */
+  put_parameter(gpu, &value, size); /* little-endian, as the device */
 }
 
 static void put_float(struct tide_mods_gpu *gpu, double value, uint32_t kind) {
   float narrow = (float)value;
-  if (kind == TIDE_IR_F64) put(gpu, &value, 8);
+  if (kind == TIDE_IR_F64) put_parameter(gpu, &value, 8);
   else if (kind == TIDE_IR_F16) put_integer(gpu, tide_exec_to_f16(narrow), 16);
   else if (kind == TIDE_IR_BF16) put_integer(gpu, tide_exec_to_bf16(narrow), 16);
-  else put(gpu, &narrow, 4);
+  else put_parameter(gpu, &narrow, 4);
 }
 
 /* Memory of the device, and pinned memory to copy through: the caller's may be any. */
@@ -58,7 +58,7 @@ static enum tide_status put_buffer(struct tide_mods_gpu *gpu,
   *buffer = (struct buffer){.data = argument->data, .size = argument->size};
   enum tide_status status = tide_cuda_alloc(gpu->cuda, size, &buffer->address);
   if (status == TIDE_OK) status = tide_cuda_alloc_host(gpu->cuda, size, &buffer->pinned);
-  if (status == TIDE_OK) put(gpu, &buffer->address, 8);
+  if (status == TIDE_OK) put_parameter(gpu, &buffer->address, 8);
   return status;
 }
 
@@ -96,9 +96,9 @@ static enum tide_status put_arguments(struct tide_mods_gpu *gpu, struct tide_ir 
 
 /* ---- the module and its PTX ---- */
 
-static enum tide_status load(struct tide_mods_gpu *gpu, struct tide_ir *ir,
-                             const struct tide_mods_run_params *params, const char *ptx,
-                             struct tide_diag *diag) {
+static enum tide_status load_kernel(struct tide_mods_gpu *gpu, struct tide_ir *ir,
+                                    const struct tide_mods_run_params *params, const char *ptx,
+                                    struct tide_diag *diag) {
   struct tide_ir_parse_params parse = {
       .text = params->text, .length = params->length, .file = params->file ? params->file : "-"};
   struct tide_exec_shape shape;
@@ -134,7 +134,7 @@ enum tide_status tide_mods_gpu_create(struct tide_context *context, struct tide_
   enum tide_status status = tide_ir_create(tide_context_allocator(context), &ir);
   if (status == TIDE_OK) {
     ir->sink = params->sink;
-    status = load(gpu, ir, params, ptx, diag);
+    status = load_kernel(gpu, ir, params, ptx, diag);
   }
   tide_ir_destroy(ir);
   if (status == TIDE_OK) *out_gpu = gpu;

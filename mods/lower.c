@@ -2,7 +2,7 @@
 #include "mods/lower_build.h"
 #include "mods/barrier_pool.h"
 #include "mods/warps.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 static bool is_cutlass(unsigned kind) {
@@ -157,7 +157,7 @@ static bool signature_fits(struct tide_lower *l) {
   return true;
 }
 
-static void begin(struct tide_lower *l, tide_ir_op module, tide_ir_op function) {
+static void begin_function(struct tide_lower *l, tide_ir_op module, tide_ir_op function) {
   char name[256];
   struct tide_text text;
   l->module = module;
@@ -172,7 +172,7 @@ static void begin(struct tide_lower *l, tide_ir_op module, tide_ir_op function) 
 
 static void kernel(struct tide_lower *l, tide_ir_op module, tide_ir_op function) {
   if (!tide_ir_body(l->ir, function, 0)) return;
-  begin(l, module, function);
+  begin_function(l, module, function);
   if (!signature_fits(l)) return;
   for (tide_ir_op op = function, next; op && !l->failed; op = next) {
     next = tide_ir_walk_next(l->ir, function, op, true);

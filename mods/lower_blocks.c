@@ -18,14 +18,14 @@ static void insert_after(struct tide_ir *ir, tide_ir_block after, tide_ir_block 
   before->next = block;
 }
 
-static void add(struct flow *flow, tide_ir_block block) {
+static void append_block(struct flow *flow, tide_ir_block block) {
   if (!block) return;
   insert_after(flow->ir, flow->last, block);
   flow->last = block;
 }
 
 /* The one block of that region, out of it; 0: it has none. */
-static tide_ir_block take(struct tide_ir *ir, tide_ir_op op, uint32_t index) {
+static tide_ir_block take_block(struct tide_ir *ir, tide_ir_op op, uint32_t index) {
   struct tide_ir_region_record *region = tide_ir_region_of(ir, tide_ir_region_at(ir, op, index));
   tide_ir_block block = region->first;
   region->first = region->last = 0;
@@ -123,14 +123,14 @@ static void lower_if(struct flow *flow, tide_ir_op op, tide_ir_block block) {
   tide_ir_value condition = tide_ir_operand(ir, op, 0);
   tide_ir_block rest = split(ir, op, true);
   if (!rest) return;
-  tide_ir_block yes = take(ir, op, 0);
-  tide_ir_block no = tide_ir_op_of(ir, op)->region_count > 1 ? take(ir, op, 1) : 0;
+  tide_ir_block yes = take_block(ir, op, 0);
+  tide_ir_block no = tide_ir_op_of(ir, op)->region_count > 1 ? take_block(ir, op, 1) : 0;
   tide_ir_erase(ir, op);
   fork_to(ir, block, location, condition, (struct target){yes, NULL, 0},
           (struct target){no ? no : rest, NULL, 0});
-  add(flow, yes);
-  add(flow, no);
-  add(flow, rest);
+  append_block(flow, yes);
+  append_block(flow, no);
+  append_block(flow, rest);
   yield_to(ir, yes, rest, NULL, 0);
   if (no) yield_to(ir, no, rest, NULL, 0);
 }
@@ -168,14 +168,14 @@ static void lower_for(struct flow *flow, tide_ir_op op, tide_ir_block block) {
   tide_ir_block rest = split(ir, op, false), body = tide_ir_body(ir, op, 0);
   tide_ir_block head = rest ? header(ir, body) : 0;
   if (!head) return;
-  take(ir, op, 0);
+  take_block(ir, op, 0);
   for (uint32_t i = 1; i < count; i++)
     tide_ir_replace_all(ir, tide_ir_result(ir, op, i - 1), tide_ir_argument(ir, head, i));
   tide_ir_erase(ir, op);
   jump(ir, block, location, (struct target){head, start, count});
-  add(flow, head);
-  add(flow, body);
-  add(flow, rest);
+  append_block(flow, head);
+  append_block(flow, body);
+  append_block(flow, rest);
   tide_ir_value at = tide_ir_argument(ir, head, 0);
   fork_to(ir, head, location, built(ir, head, location, TIDE_OP_ARITH_CMPI, at, upper),
           (struct target){body, NULL, 0}, (struct target){rest, NULL, 0});
@@ -193,12 +193,12 @@ static void lower_while(struct flow *flow, tide_ir_op op, tide_ir_block block) {
   uint32_t count = operands_of(ir, op, 0, values);
   tide_ir_block rest = split(ir, op, true);
   if (!rest) return;
-  tide_ir_block before = take(ir, op, 0), after = take(ir, op, 1);
+  tide_ir_block before = take_block(ir, op, 0), after = take_block(ir, op, 1);
   tide_ir_erase(ir, op);
   jump(ir, block, location, (struct target){before, values, count});
-  add(flow, before);
-  add(flow, after);
-  add(flow, rest);
+  append_block(flow, before);
+  append_block(flow, after);
+  append_block(flow, rest);
   tide_ir_op condition = tide_ir_terminator(ir, before);
   tide_ir_value goes_on = tide_ir_operand(ir, condition, 0);
   count = operands_of(ir, condition, 1, values);
@@ -210,7 +210,7 @@ static void lower_while(struct flow *flow, tide_ir_op op, tide_ir_block block) {
 
 /* ---- walking ---- */
 
-static bool fits(struct tide_ir *ir, tide_ir_op op) {
+static bool fits_values(struct tide_ir *ir, tide_ir_op op) {
   const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
   if (record->operand_count < VALUES_MAX && record->result_count < VALUES_MAX) return true;
   return tide_ir_op_error(ir, op, "carries more than %d values, which is not lowered", VALUES_MAX);
@@ -221,7 +221,7 @@ static bool lower_block(struct tide_ir *ir, tide_ir_block block) {
   for (tide_ir_op op = tide_ir_block_of(ir, block)->first; op; op = tide_ir_op_of(ir, op)->next) {
     unsigned kind = tide_ir_op_kind(ir, op);
     if (kind != TIDE_OP_SCF_IF && kind != TIDE_OP_SCF_FOR && kind != TIDE_OP_SCF_WHILE) continue;
-    if (!fits(ir, op)) return false;
+    if (!fits_values(ir, op)) return false;
     if (kind == TIDE_OP_SCF_IF) lower_if(&flow, op, block);
     else if (kind == TIDE_OP_SCF_FOR) lower_for(&flow, op, block);
     else lower_while(&flow, op, block);

@@ -159,7 +159,7 @@ tide_ir_value tide_lower_register(struct tide_lower *l, enum tide_ir_kind kind) 
 
 /* ---- scf.if ---- */
 
-static void enter(struct tide_lower *l, tide_ir_op op, uint32_t region) {
+static void enter_region(struct tide_lower *l, tide_ir_op op, uint32_t region) {
   tide_ir_block block = tide_ir_block_create(l->ir, NULL, 0);
   tide_ir_block_append(l->ir, tide_ir_region_at(l->ir, op, region), block);
   l->b.block = block;
@@ -169,13 +169,13 @@ static void enter(struct tide_lower *l, tide_ir_op op, uint32_t region) {
 struct tide_lower_inside tide_lower_if(struct tide_lower *l, tide_ir_value condition) {
   struct tide_lower_inside inside = {.outer = l->b};
   inside.op = tide_ir_build(&l->b, TIDE_OP_SCF_IF, &condition, 1, NULL, 0, 0, 2);
-  if (inside.op) enter(l, inside.op, 0);
+  if (inside.op) enter_region(l, inside.op, 0);
   return inside;
 }
 
 void tide_lower_else(struct tide_lower *l, struct tide_lower_inside *inside) {
   tide_lower_op(l, TIDE_OP_SCF_YIELD, NULL, 0, 0, 0);
-  if (inside->op) enter(l, inside->op, 1);
+  if (inside->op) enter_region(l, inside->op, 1);
 }
 
 void tide_lower_leave(struct tide_lower *l, const struct tide_lower_inside *inside) {

@@ -1,7 +1,7 @@
 /* gpu's registers and barriers become nvvm, gpu.func and func become llvm.func, and what is in the
  * gpu.module goes up into the builtin.module, which says what machine it is for. */
 #include "mods/lower_build.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 /* Without it a store of 64 bits is split in two. */

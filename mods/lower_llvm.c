@@ -1,6 +1,6 @@
 /* arith and cf become llvm; index becomes i64. */
 #include "mods/lower_build.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 /* ---- one for one ---- */

@@ -27,19 +27,19 @@ static uint32_t bits(uint64_t mask) {
   return count;
 }
 
-static uint64_t every(const struct tide_lower *l, bool pairs) {
+static uint64_t mask_of_all(const struct tide_lower *l, bool pairs) {
   uint32_t count = tide_lower_ctas(l) / (pairs ? 2 : 1);
   return count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
 }
 
-static bool look(struct tide_lower *l, tide_ir_op op, struct window *window) {
+static bool read_window(struct tide_lower *l, tide_ir_op op, struct window *window) {
   int64_t mask;
   *window = (struct window){.region = tide_lower_region(l, op)};
   window->pairs = tide_ir_get_integer(l->ir, op, TIDE_NAME_IS_2CTA_MMA, 0) != 0;
   if (!window->region) return false;
   if (!tide_ir_constant(l->ir, tide_ir_operand(l->ir, op, 1), &mask)) return true;
   window->mask = (uint64_t)mask;
-  window->partial = window->mask != every(l, window->pairs);
+  window->partial = window->mask != mask_of_all(l, window->pairs);
   if (window->partial && l->params.partial != TIDE_IR_PARTIAL_MBARRIER)
     return tide_lower_error(l, op,
                             "has a mask that leaves out participants: the cluster barrier counts "
@@ -161,9 +161,9 @@ static void partial_end(struct tide_lower *l, tide_ir_op op, struct window *wind
 
 /* ---- start and end ---- */
 
-static void start(struct tide_lower *l, tide_ir_op op) {
+static void lower_start(struct tide_lower *l, tide_ir_op op) {
   struct window window;
-  if (!look(l, op, &window)) return;
+  if (!read_window(l, op, &window)) return;
   contribution(l, &window);
   if (window.partial) partial_start(l, op, &window);
   else tide_lower_op(l, TIDE_OP_NVVM_CLUSTER_ARRIVE, NULL, 0, 0, 0);
@@ -180,9 +180,9 @@ static void handshake(struct tide_lower *l) {
   tide_lower_op(l, TIDE_OP_NVVM_CLUSTER_WAIT, NULL, 0, 0, 0);
 }
 
-static void end(struct tide_lower *l, tide_ir_op op) {
+static void lower_end(struct tide_lower *l, tide_ir_op op) {
   struct window window;
-  if (!look(l, op, &window)) return;
+  if (!read_window(l, op, &window)) return;
   tide_ir_attr none = tide_lower_dictionary1(l, TIDE_NAME_COUNT, tide_ir_attr_i32(l->ir, 0));
   tide_lower_op(l, TIDE_OP_MODS_BULK_WAIT, NULL, 0, 0, none);
   if (window.partial) partial_end(l, op, &window);
@@ -283,8 +283,8 @@ static void nap(struct tide_lower *l) {
 
 void tide_lower_mods(struct tide_lower *l, tide_ir_op op) {
   switch (tide_ir_op_kind(l->ir, op)) {
-    case TIDE_OP_MODS_START: start(l, op); return; /* kept: its end looks for it */
-    case TIDE_OP_MODS_END: end(l, op); break;
+    case TIDE_OP_MODS_START: lower_start(l, op); return; /* kept: its end looks for it */
+    case TIDE_OP_MODS_END: lower_end(l, op); break;
     case TIDE_OP_MODS_SMID:
       tide_lower_replace(l, op, tide_lower_register(l, TIDE_OP_NVVM_SMID));
       return;

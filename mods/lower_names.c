@@ -4,8 +4,8 @@
 
 #define FENCE "llvm.nvvm.membar.sys"
 
-static void become(struct tide_ir *ir, tide_ir_op op, enum tide_ir_kind kind,
-                   const struct tide_ir_named *named, size_t count) {
+static void replace_op(struct tide_ir *ir, tide_ir_op op, enum tide_ir_kind kind,
+                       const struct tide_ir_named *named, size_t count) {
   struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
   record->kind = (uint16_t)kind;
   record->attributes = tide_ir_attr_dictionary(ir, named, count);
@@ -13,20 +13,20 @@ static void become(struct tide_ir *ir, tide_ir_op op, enum tide_ir_kind kind,
 
 static void intrinsic(struct tide_ir *ir, tide_ir_op op, const char *name) {
   struct tide_ir_named named = {TIDE_NAME_INTRIN, tide_ir_attr_text(ir, name)};
-  become(ir, op, TIDE_OP_LLVM_INTRINSIC, &named, 1);
+  replace_op(ir, op, TIDE_OP_LLVM_INTRINSIC, &named, 1);
 }
 
 static void barrier(struct tide_ir *ir, tide_ir_op op) {
   struct tide_ir_named named = {
       TIDE_NAME_OPERAND_SEGMENTS,
       tide_ir_attr_dense(ir, tide_ir_integer(ir, 32), (int64_t[]){1, 1}, 2)};
-  become(ir, op, TIDE_OP_NVVM_BARRIER, &named, 1);
+  replace_op(ir, op, TIDE_OP_NVVM_BARRIER, &named, 1);
 }
 
 static void bulk_wait(struct tide_ir *ir, tide_ir_op op) {
   int64_t count = tide_ir_get_integer(ir, op, TIDE_NAME_COUNT, 0);
   struct tide_ir_named named = {TIDE_NAME_GROUP, tide_ir_attr_i32(ir, (int32_t)count)};
-  become(ir, op, TIDE_OP_NVVM_BULK_WAIT, &named, 1);
+  replace_op(ir, op, TIDE_OP_NVVM_BULK_WAIT, &named, 1);
 }
 
 static void proxy(struct tide_ir *ir, tide_ir_op op) {
@@ -34,7 +34,7 @@ static void proxy(struct tide_ir *ir, tide_ir_op op) {
       {TIDE_NAME_ASM_STRING, tide_ir_attr_text(ir, "fence.proxy.async;")},
       {TIDE_NAME_CONSTRAINTS, tide_ir_attr_text(ir, "~{memory}")},
       {TIDE_NAME_SIDE_EFFECTS, tide_ir_attr_unit(ir)}};
-  become(ir, op, TIDE_OP_LLVM_INLINE_ASM, named, 3);
+  replace_op(ir, op, TIDE_OP_LLVM_INLINE_ASM, named, 3);
 }
 
 static void fence(struct tide_ir *ir, tide_ir_op op, tide_ir_op before) {

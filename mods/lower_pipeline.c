@@ -81,8 +81,8 @@ static void seq_bar_state(struct tide_lower *l, tide_ir_op op) {
 struct next {
   tide_ir_value index, phase;
 };
-static struct next step(struct tide_lower *l, tide_ir_value index, tide_ir_value phase,
-                        uint32_t stages) {
+static struct next next_state(struct tide_lower *l, tide_ir_value index, tide_ir_value phase,
+                              uint32_t stages) {
   tide_ir_value one = tide_lower_i32(l, 1);
   tide_ir_value more = tide_lower_binary(l, TIDE_OP_ARITH_ADDI, index, one);
   tide_ir_value wraps = tide_lower_compare(l, TIDE_EQ, more, tide_lower_i32(l, stages));
@@ -94,7 +94,7 @@ static struct next step(struct tide_lower *l, tide_ir_value index, tide_ir_value
 static void state_increment(struct tide_lower *l, tide_ir_op op) {
   const struct tide_lower_known *known = tide_lower_known(l, op, 0);
   if (!known) return;
-  struct next next = step(l, state_part(l, op, 1, 0), state_part(l, op, 1, 1), known->stages);
+  struct next next = next_state(l, state_part(l, op, 1, 0), state_part(l, op, 1, 1), known->stages);
   tide_lower_replace(l, op, state_of(l, next.index, next.phase));
 }
 
@@ -148,7 +148,7 @@ static void tail(struct tide_lower *l, tide_ir_op op, const struct tide_lower_kn
   tide_ir_value index = tide_ir_argument(l->ir, l->b.block, 1);
   tide_ir_value phase = tide_ir_argument(l->ir, l->b.block, 2);
   wait(l, empty(l, known, index), phase);
-  struct next next = step(l, index, phase, known->stages);
+  struct next next = next_state(l, index, phase, known->stages);
   tide_lower_op(l, TIDE_OP_SCF_YIELD, (tide_ir_value[]){next.index, next.phase}, 2, 0, 0);
   l->b = outer;
 }
@@ -172,7 +172,7 @@ static void seq_bar(struct tide_lower *l, tide_ir_op op, const struct tide_lower
 }
 
 /* Those that act on a barrier and have no result. */
-static void act(struct tide_lower *l, tide_ir_op op) {
+static void lower_action(struct tide_lower *l, tide_ir_op op) {
   const struct tide_lower_known *known = tide_lower_known(l, op, 0);
   if (!known) return;
   switch (tide_ir_op_kind(l->ir, op)) {
@@ -199,6 +199,6 @@ void tide_lower_pipeline(struct tide_lower *l, tide_ir_op op) {
     case TIDE_OP_STATE_INCREMENT: state_increment(l, op); break;
     case TIDE_OP_STATE_INDEX: tide_lower_replace(l, op, state_part(l, op, 0, 0)); break;
     case TIDE_OP_STATE_PHASE: tide_lower_replace(l, op, state_part(l, op, 0, 1)); break;
-    default: act(l, op); break;
+    default: lower_action(l, op); break;
   }
 }

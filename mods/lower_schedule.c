@@ -3,7 +3,7 @@
  * A scheduler is a struct of what is computed once; a work tile one of where it lies. All is
  * unsigned 32-bit: the sizes that mods/schedule.h allows fit. */
 #include "mods/lower_build.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define STREAMK_MIN 8
 #define STREAMK_GROUPS_MAX 8
@@ -93,7 +93,7 @@ static value halve(struct tide_lower *l, value a, uint32_t power) {
 static value times(struct tide_lower *l, value a, uint32_t power) {
   return tide_lower_binary(l, TIDE_OP_ARITH_SHLI, a, number(l, log_of(power)));
 }
-static value low(struct tide_lower *l, value a, uint32_t power) {
+static value low_bits(struct tide_lower *l, value a, uint32_t power) {
   return power == 1 ? number(l, 0) : both(l, a, number(l, power - 1));
 }
 /* Up to a multiple of a power of two. */
@@ -206,10 +206,11 @@ static bool scheduler_of(struct tide_lower *l, tide_ir_op op, struct scheduler *
 static value offset_in_cluster(struct tide_lower *l, bool in_m) {
   uint32_t size = l->cluster[in_m ? 0 : 1];
   if (size == 1) return number(l, 0);
-  return low(l, tide_lower_register(l, in_m ? TIDE_OP_NVVM_CTAID_X : TIDE_OP_NVVM_CTAID_Y), size);
+  return low_bits(l, tide_lower_register(l, in_m ? TIDE_OP_NVVM_CTAID_X : TIDE_OP_NVVM_CTAID_Y),
+                  size);
 }
 
-static void place(struct tide_lower *l, const struct scheduler *s, value tile, value *work) {
+static void place_tile(struct tide_lower *l, const struct scheduler *s, value tile, value *work) {
   bool along_m = s->known->along_m;
   uint32_t minor_size = cluster_minor(l, s->known), major_size = cluster_major(l, s->known);
   value plane = mul(l, s->field[TILES_M], s->field[TILES_N]);
@@ -217,10 +218,10 @@ static void place(struct tide_lower *l, const struct scheduler *s, value tile, v
   value cluster = halve(l, block, major_size);
   value row = halve(l, cluster, s->known->swizzle);
   value minor = add(l, times(l, quotient(l, row, s->field[MAJOR]), s->known->swizzle),
-                    low(l, cluster, s->known->swizzle));
+                    low_bits(l, cluster, s->known->swizzle));
   minor = add(l, times(l, minor, minor_size), offset_in_cluster(l, !along_m));
   value major =
-      add(l, times(l, rest(l, row, s->field[MAJOR]), major_size), low(l, block, major_size));
+      add(l, times(l, rest(l, row, s->field[MAJOR]), major_size), low_bits(l, block, major_size));
   work[AT_L] = quotient(l, tile, plane);
   work[AT_M] = along_m ? major : minor;
   work[AT_N] = along_m ? minor : major;
@@ -242,7 +243,7 @@ struct unit {
 };
 
 /* The k tiles of the unit at `linear`, among those of its group. */
-static struct unit deal(struct tide_lower *l, const struct scheduler *s, value linear) {
+static struct unit deal_unit(struct tide_lower *l, const struct scheduler *s, value linear) {
   uint32_t size = cluster_size(l);
   value one = number(l, 1), k = s->field[K], groups = s->field[GROUPS];
   value cluster = halve(l, linear, size);
@@ -259,8 +260,8 @@ static struct unit deal(struct tide_lower *l, const struct scheduler *s, value l
 }
 
 /* The last tile of what remains of a unit; the tile's number. */
-static value cut(struct tide_lower *l, const struct scheduler *s, const struct unit *unit,
-                 value *work) {
+static value cut_tile(struct tide_lower *l, const struct scheduler *s, const struct unit *unit,
+                      value *work) {
   value k = s->field[K];
   value end = add(l, unit->begin, unit->remains);
   value in_group = quotient(l, sub(l, end, number(l, 1)), k);
@@ -285,13 +286,13 @@ static value pack(struct tide_lower *l, value *work) {
   return tide_lower_pack(l, tide_lower_tile_type(l->ir), work, TILE_FIELDS);
 }
 
-static value take(struct tide_lower *l, const struct scheduler *s, value linear) {
+static value take_piece(struct tide_lower *l, const struct scheduler *s, value linear) {
   value work[TILE_FIELDS], zero = number(l, 0), yes = tide_lower_bool(l, true);
   work[LINEAR] = linear;
   work[K_BEGIN] = work[K_COUNT] = work[UNIT_BEGIN] = work[UNIT_REMAINS] = zero;
   work[FIRST] = work[LAST] = yes;
   work[VALID] = below(l, linear, s->field[PIECES]);
-  place(l, s, linear, work);
+  place_tile(l, s, linear, work);
   return pack(l, work);
 }
 
@@ -301,14 +302,14 @@ static value take(struct tide_lower *l, const struct scheduler *s, value linear)
 static value take_streamk(struct tide_lower *l, const struct scheduler *s, value linear,
                           value goes_on, const struct unit *rest_of) {
   value work[TILE_FIELDS], zero = number(l, 0), yes = tide_lower_bool(l, true);
-  struct unit unit = deal(l, s, linear);
+  struct unit unit = deal_unit(l, s, linear);
   unit.begin = choose(l, goes_on, rest_of->begin, unit.begin);
   unit.remains = choose(l, goes_on, rest_of->remains, unit.remains);
   value is_unit = below(l, linear, s->field[SK_UNITS]);
   value is_empty = both(l, is_unit, same(l, unit.remains, zero));
   linear = choose(l, is_empty, add(l, linear, s->field[ADVANCE]), linear);
   is_unit = both(l, is_unit, negate(l, is_empty));
-  value tile = cut(l, s, &unit, work);
+  value tile = cut_tile(l, s, &unit, work);
   value whole = add(l, sub(l, linear, s->field[SK_UNITS]), s->field[SK_TILES]);
   work[LINEAR] = linear;
   work[UNIT_BEGIN] = choose(l, is_unit, unit.begin, zero);
@@ -318,7 +319,7 @@ static value take_streamk(struct tide_lower *l, const struct scheduler *s, value
   work[FIRST] = choose(l, is_unit, work[FIRST], yes);
   work[LAST] = choose(l, is_unit, work[LAST], yes);
   work[VALID] = below(l, linear, s->field[PIECES]);
-  place(l, s, choose(l, is_unit, tile, whole), work);
+  place_tile(l, s, choose(l, is_unit, tile, whole), work);
   return pack(l, work);
 }
 
@@ -334,29 +335,29 @@ static void get_current_work(struct tide_lower *l, tide_ir_op op) {
   value work =
       s.known->kind == TIDE_OP_SCHED_STREAMK
           ? take_streamk(l, &s, linear, tide_lower_bool(l, false), &(struct unit){zero, zero, zero})
-          : take(l, &s, linear);
+          : take_piece(l, &s, linear);
   tide_lower_replace(l, op, work);
 }
 
-static value old(struct tide_lower *l, tide_ir_op op, uint32_t field) {
+static value old_field(struct tide_lower *l, tide_ir_op op, uint32_t field) {
   return tide_lower_field(l, tide_ir_operand(l->ir, op, 1), field, field >= VALID ? l->i1 : l->i32);
 }
 
 static void advance(struct tide_lower *l, tide_ir_op op) {
   struct scheduler s;
   if (!scheduler_of(l, op, &s)) return;
-  value linear = old(l, op, LINEAR), valid = old(l, op, VALID), further, work;
+  value linear = old_field(l, op, LINEAR), valid = old_field(l, op, VALID), further, work;
   if (s.known->kind == TIDE_OP_SCHED_DATA_PARALLEL) {
-    work = take(l, &s, s.field[PIECES]);
+    work = take_piece(l, &s, s.field[PIECES]);
   } else if (s.known->kind == TIDE_OP_SCHED_STREAMK) {
-    value count = old(l, op, K_COUNT), remains = old(l, op, UNIT_REMAINS);
+    value count = old_field(l, op, K_COUNT), remains = old_field(l, op, UNIT_REMAINS);
     value goes_on = both(l, valid, below(l, count, remains));
-    struct unit unit = {old(l, op, UNIT_BEGIN), sub(l, remains, count), 0};
+    struct unit unit = {old_field(l, op, UNIT_BEGIN), sub(l, remains, count), 0};
     further = choose(l, valid, add(l, linear, s.field[ADVANCE]), linear);
     work = take_streamk(l, &s, choose(l, goes_on, linear, further), goes_on, &unit);
   } else {
     further = choose(l, valid, add(l, linear, s.field[ADVANCE]), linear);
-    work = take(l, &s, further);
+    work = take_piece(l, &s, further);
   }
   tide_lower_replace(l, op, work);
 }

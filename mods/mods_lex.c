@@ -52,13 +52,13 @@ static const unsigned char classes[256] = {
     L('Z'),
 };
 
-static bool is(char c, int class_) { return classes[(unsigned char)c] & class_; }
+static bool is_class(char c, int class_) { return classes[(unsigned char)c] & class_; }
 
 bool tide_lex_suffix(unsigned char byte) { return classes[byte] & SUFFIX_MORE; }
 
-static uint32_t skip(const char *text, uint32_t length, uint32_t at) {
+static uint32_t skip_space(const char *text, uint32_t length, uint32_t at) {
   for (;;) {
-    while (at < length && is(text[at], SPACE)) at++;
+    while (at < length && is_class(text[at], SPACE)) at++;
     if (at + 1 >= length || text[at] != '/' || text[at + 1] != '/') return at;
     while (at < length && text[at] != '\n') at++;
   }
@@ -76,10 +76,10 @@ static uint32_t string_end(const char *text, uint32_t length, uint32_t at) {
 /* %name, ^name, #name, !name: digits only, or a name that begins with none. */
 static struct tide_token sigil(const char *text, uint32_t length, uint32_t at, uint32_t kind) {
   uint32_t end = at + 1;
-  if (end < length && is(text[end], DIGIT))
-    while (end < length && is(text[end], DIGIT)) end++;
+  if (end < length && is_class(text[end], DIGIT))
+    while (end < length && is_class(text[end], DIGIT)) end++;
   else
-    while (end < length && is(text[end], SUFFIX_MORE)) end++;
+    while (end < length && is_class(text[end], SUFFIX_MORE)) end++;
   /* `#map->` and `%x->` end before the arrow. */
   while (end > at + 1 && text[end - 1] == '-' && end < length && text[end] == '>') end--;
   return (struct tide_token){end > at + 1 ? kind : TIDE_TOKEN_WRONG, at, end};
@@ -88,20 +88,21 @@ static struct tide_token sigil(const char *text, uint32_t length, uint32_t at, u
 static struct tide_token number(const char *text, uint32_t length, uint32_t at) {
   uint32_t end = at;
   if (text[at] == '0' && at + 2 < length && text[at + 1] == 'x' &&
-      (is(text[at + 2], DIGIT) || ((text[at + 2] | 32) >= 'a' && (text[at + 2] | 32) <= 'f'))) {
-    for (end += 2; end < length &&
-                   (is(text[end], DIGIT) || ((text[end] | 32) >= 'a' && (text[end] | 32) <= 'f'));)
+      (is_class(text[at + 2], DIGIT) ||
+       ((text[at + 2] | 32) >= 'a' && (text[at + 2] | 32) <= 'f'))) {
+    for (end += 2; end < length && (is_class(text[end], DIGIT) ||
+                                    ((text[end] | 32) >= 'a' && (text[end] | 32) <= 'f'));)
       end++;
     return (struct tide_token){TIDE_TOKEN_INTEGER, at, end};
   }
-  while (end < length && is(text[end], DIGIT)) end++;
+  while (end < length && is_class(text[end], DIGIT)) end++;
   if (end >= length || text[end] != '.') return (struct tide_token){TIDE_TOKEN_INTEGER, at, end};
-  for (end++; end < length && is(text[end], DIGIT);) end++;
+  for (end++; end < length && is_class(text[end], DIGIT);) end++;
   uint32_t power = end + 1;
   if (end < length && (text[end] | 32) == 'e') {
     if (power < length && (text[power] == '+' || text[power] == '-')) power++;
-    if (power < length && is(text[power], DIGIT))
-      for (end = power; end < length && is(text[end], DIGIT);) end++;
+    if (power < length && is_class(text[power], DIGIT))
+      for (end = power; end < length && is_class(text[end], DIGIT);) end++;
   }
   return (struct tide_token){TIDE_TOKEN_FLOAT, at, end};
 }
@@ -109,8 +110,8 @@ static struct tide_token number(const char *text, uint32_t length, uint32_t at) 
 static struct tide_token symbol(const char *text, uint32_t length, uint32_t at) {
   uint32_t end = at + 1;
   if (end < length && text[end] == '"') end = string_end(text, length, end);
-  else if (end < length && is(text[end], LETTER))
-    while (end < length && is(text[end], WORD_MORE)) end++;
+  else if (end < length && is_class(text[end], LETTER))
+    while (end < length && is_class(text[end], WORD_MORE)) end++;
   else end = 0;
   return (struct tide_token){end ? TIDE_TOKEN_SYMBOL : TIDE_TOKEN_WRONG, at, end ? end : at + 1};
 }
@@ -142,15 +143,15 @@ static struct tide_token punctuation(const char *text, uint32_t length, uint32_t
 }
 
 struct tide_token tide_lex(const char *text, uint32_t length, uint32_t at) {
-  at = skip(text, length, at);
+  at = skip_space(text, length, at);
   if (at >= length) return (struct tide_token){TIDE_TOKEN_END, length, length};
   char c = text[at];
   uint32_t end = at;
-  if (is(c, LETTER)) {
-    while (end < length && is(text[end], WORD_MORE)) end++;
+  if (is_class(c, LETTER)) {
+    while (end < length && is_class(text[end], WORD_MORE)) end++;
     return (struct tide_token){TIDE_TOKEN_WORD, at, end};
   }
-  if (is(c, DIGIT)) return number(text, length, at);
+  if (is_class(c, DIGIT)) return number(text, length, at);
   switch (c) {
     case '%': return sigil(text, length, at, TIDE_TOKEN_VALUE);
     case '^': return sigil(text, length, at, TIDE_TOKEN_BLOCK);

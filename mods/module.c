@@ -1,7 +1,7 @@
 /* What the public header shows: modules, and probes put into them. */
 #include "base/params.h"
 #include "mods/verify.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 struct tide_mods_module {
@@ -154,12 +154,12 @@ enum tide_status tide_mods_find(const struct tide_mods_cursor *cursor, const cha
 
 /* ---- probes ---- */
 
-static struct tide_ir_builder at(const struct tide_mods_cursor *cursor) {
+static struct tide_ir_builder builder_at(const struct tide_mods_cursor *cursor) {
   return (struct tide_ir_builder){
       .ir = cursor->module->ir, .block = cursor->block, .before = cursor->before};
 }
 
-static enum tide_status done(const struct tide_mods_cursor *cursor, tide_ir_op op) {
+static enum tide_status status_after(const struct tide_mods_cursor *cursor, tide_ir_op op) {
   return op                                      ? TIDE_OK
          : cursor->module->ir->status != TIDE_OK ? cursor->module->ir->status
                                                  : TIDE_NOMEM;
@@ -175,7 +175,7 @@ enum tide_status tide_mods_mainloop_begin(struct tide_mods_cursor *cursor,
                                           tide_mods_value scheduler, enum tide_mods_mma mma,
                                           struct tide_mods_window *out_window) {
   struct tide_ir *ir = cursor->module->ir;
-  struct tide_ir_builder builder = at(cursor);
+  struct tide_ir_builder builder = builder_at(cursor);
   tide_ir_op around = tide_ir_region_of(ir, tide_ir_block_of(ir, cursor->block)->region)->parent;
   tide_ir_type i64 = tide_ir_integer(ir, 64);
   uint32_t shape[3];
@@ -191,34 +191,34 @@ enum tide_status tide_mods_mainloop_begin(struct tide_mods_cursor *cursor,
   if (op)
     *out_window =
         (struct tide_mods_window){scheduler, participants, tide_ir_result(ir, op, 0), mma};
-  return done(cursor, op);
+  return status_after(cursor, op);
 }
 
 enum tide_status tide_mods_mainloop_end(struct tide_mods_cursor *cursor,
                                         const struct tide_mods_window *window,
                                         tide_mods_value *out_elapsed) {
   struct tide_ir *ir = cursor->module->ir;
-  struct tide_ir_builder builder = at(cursor);
+  struct tide_ir_builder builder = builder_at(cursor);
   tide_ir_type i64 = tide_ir_integer(ir, 64);
   tide_ir_value operands[] = {window->scheduler, window->participants, window->started};
   tide_ir_op op = tide_ir_build(&builder, TIDE_OP_MODS_END, operands, 3, &i64, out_elapsed ? 1 : 0,
                                 flag(ir, window->mma), 0);
   if (op && out_elapsed) *out_elapsed = tide_ir_result(ir, op, 0);
-  return done(cursor, op);
+  return status_after(cursor, op);
 }
 
 enum tide_status tide_mods_report_smid(struct tide_mods_cursor *cursor, tide_mods_value *out_smid) {
-  struct tide_ir_builder builder = at(cursor);
+  struct tide_ir_builder builder = builder_at(cursor);
   tide_ir_type i32 = tide_ir_integer(builder.ir, 32);
   tide_ir_op op = tide_ir_build(&builder, TIDE_OP_MODS_SMID, NULL, 0, &i32, 1, 0, 0);
   if (op) *out_smid = tide_ir_result(builder.ir, op, 0);
-  return done(cursor, op);
+  return status_after(cursor, op);
 }
 
 enum tide_status tide_mods_throttle(struct tide_mods_cursor *cursor, uint32_t profile) {
-  struct tide_ir_builder builder = at(cursor);
+  struct tide_ir_builder builder = builder_at(cursor);
   if (profile > 2) return TIDE_INVALID;
   struct tide_ir_named named = {TIDE_NAME_PROFILE, tide_ir_attr_i32(builder.ir, (int32_t)profile)};
-  return done(cursor, tide_ir_build(&builder, TIDE_OP_MODS_THROTTLE, NULL, 0, NULL, 0,
-                                    tide_ir_attr_dictionary(builder.ir, &named, 1), 0));
+  return status_after(cursor, tide_ir_build(&builder, TIDE_OP_MODS_THROTTLE, NULL, 0, NULL, 0,
+                                            tide_ir_attr_dictionary(builder.ir, &named, 1), 0));
 }

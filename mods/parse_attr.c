@@ -1,9 +1,9 @@
 /* Attributes, aliases, locations. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/decimal.h"
 #include "mods/intern.h"
 #include "mods/place.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 bool tide_find_alias(struct tide_parser *parser, tide_ir_string name, uint32_t *out_number) {
   const struct tide_stack *aliases = &parser->aliases;
@@ -46,7 +46,7 @@ static tide_ir_attr float_attr(struct tide_parser *parser, tide_ir_type type, do
 }
 
 /* Does it fit, signed or unsigned? */
-static bool fits(const struct tide_ir_type_record *type, int64_t value) {
+static bool fits_type(const struct tide_ir_type_record *type, int64_t value) {
   unsigned bits = type->kind == TIDE_IR_INTEGER ? type->a : 64;
   if (bits == 64) return true;
   if (value < 0) return value >= -((int64_t)1 << (bits - 1));
@@ -70,7 +70,7 @@ static tide_ir_attr integer_of_type(struct tide_parser *parser, tide_ir_type typ
     tide_wrong(parser, "integer literal not valid for specified type");
     return 0;
   }
-  if (!fits(record, value)) {
+  if (!fits_type(record, value)) {
     parser->token.start = start;
     tide_wrong(parser, "integer constant out of range for attribute");
     return 0;

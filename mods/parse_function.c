@@ -1,7 +1,7 @@
 /* Modules, functions and globals, read. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/intern.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* What stands in a function's parentheses. */
 struct signature {

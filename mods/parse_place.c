@@ -1,9 +1,9 @@
 /* `loc(…)`: what is written is kept, with what names stand for put in their place, and the
  * innermost place of a file is where diagnostics are told. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "mods/place.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 /* A longer text is not kept, only its place: names of names of names could make it very long. */
@@ -16,17 +16,19 @@ struct reader {
   bool cut;
 };
 
-static void put(struct reader *reader, const char *bytes, size_t length) {
+static void put_text(struct reader *reader, const char *bytes, size_t length) {
   reader->cut = reader->cut || length > TEXT_MAX - reader->length;
   if (reader->cut) return;
   memcpy(reader->text + reader->length, bytes, length);
   reader->length += length;
 }
 
-static void puts_text(struct reader *reader, const char *text) { put(reader, text, strlen(text)); }
+static void puts_text(struct reader *reader, const char *text) {
+  put_text(reader, text, strlen(text));
+}
 
 static void put_token(struct reader *reader, struct tide_token token) {
-  put(reader, reader->parser->text + token.start, token.end - token.start);
+  put_text(reader, reader->parser->text + token.start, token.end - token.start);
 }
 
 /* ---- names ---- */
@@ -110,7 +112,7 @@ static bool callsite(struct reader *reader, struct tide_ir_found *found) {
   return parser->ir->status == TIDE_OK;
 }
 
-static void put_out(void *self, const char *bytes, size_t size) { put(self, bytes, size); }
+static void put_out(void *self, const char *bytes, size_t size) { put_text(self, bytes, size); }
 
 /* `fused<metadata>[…, …]`: the first place that is known. */
 static bool fused(struct reader *reader, struct tide_ir_found *found) {
@@ -181,7 +183,7 @@ static bool whole_name(struct tide_parser *parser, tide_ir_location *out_locatio
   return *out_location != 0;
 }
 
-static bool whole(struct tide_parser *parser, tide_ir_location *out_location) {
+static bool parse_whole(struct tide_parser *parser, tide_ir_location *out_location) {
   struct reader reader = {.parser = parser, .length = 0, .cut = false};
   struct tide_ir_found found = {.file = 0};
   if (!instance(&reader, &found)) return false;
@@ -194,7 +196,7 @@ bool tide_parse_location(struct tide_parser *parser, tide_ir_location *location)
   if (!tide_take_word(parser, "loc")) return true;
   if (!tide_expect(parser, '(', "'(' in location")) return false;
   bool good = parser->token.kind == TIDE_TOKEN_HASH ? whole_name(parser, location)
-                                                    : whole(parser, location);
+                                                    : parse_whole(parser, location);
   return good && tide_expect(parser, ')', "')' in location");
 }
 

@@ -1,7 +1,7 @@
 /* Custom forms that are read but not printed: atomics, fences, barriers and calls of the llvm and
  * nvvm dialects as mlir-opt writes them. */
-#include "mods/parse.h"
-#include "base/memory.h"
+#include "mods/ir_parser.h"
+#include "base/alloc.h"
 
 /* One of a list of words; its number. */
 static bool word_of(struct tide_parser *parser, const char *const *words, size_t count,

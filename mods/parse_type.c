@@ -1,6 +1,6 @@
 /* Types. */
-#include "mods/parse.h"
-#include "base/memory.h"
+#include "mods/ir_parser.h"
+#include "base/alloc.h"
 
 static bool token_is(const struct tide_parser *parser, struct tide_token token, const char *text) {
   size_t length = strlen(text);

@@ -1,6 +1,6 @@
 #include "mods/place.h"
 #include "mods/intern.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 struct explicit_place {

@@ -1,7 +1,7 @@
 /* Types and attributes, printed. */
 #include "mods/print.h"
 #include "mods/decimal.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 static uint32_t item(const struct tide_printer *printer, uint32_t items, uint32_t index) {

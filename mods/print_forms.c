@@ -1,7 +1,7 @@
 /* Custom forms, printed; forms.c reads them. */
 #include "mods/print.h"
 #include "mods/words.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 static const struct tide_ir_op_record *record_of(const struct tide_printer *printer,
                                                  tide_ir_op op) {

@@ -1,7 +1,7 @@
 /* Which name each value has in print: as written where it can be, else numbered as MLIR does. */
 #include "mods/print.h"
 #include "mods/intern.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 /* What the next unnamed ones are; inner regions go on where the outer one ended. */
@@ -16,7 +16,7 @@ static bool is_number(const char *text, size_t length) {
 }
 
 /* Takes a name for itself; false: somebody that can be seen has it. */
-static bool take(struct tide_printer *printer, tide_ir_string name) {
+static bool take_name(struct tide_printer *printer, tide_ir_string name) {
   if (name >= printer->taken_count || printer->taken[name]) return false;
   printer->taken[name] = 1;
   return true;
@@ -28,7 +28,7 @@ static bool named(struct tide_printer *printer, tide_ir_value value) {
   const char *text = printer->generic ? NULL : tide_ir_value_name(printer->ir, value, &length);
   if (!text || is_number(text, length)) return false;
   tide_ir_string name = tide_ir_intern(printer->ir, text, length);
-  if (!name || !take(printer, name)) return false;
+  if (!name || !take_name(printer, name)) return false;
   printer->value_names[value] = name | TIDE_PRINT_NAMED;
   return true;
 }
@@ -43,7 +43,7 @@ static void name_argument(struct tide_printer *printer, tide_ir_value value,
     tide_text_format(&text, "arg%u", numbers->argument);
     tide_ir_string string = printer->generic ? 0 : tide_ir_intern(printer->ir, buffer, text.length);
     /* A string that is new cannot be taken. */
-    if (!string || string >= printer->taken_count || take(printer, string)) break;
+    if (!string || string >= printer->taken_count || take_name(printer, string)) break;
     numbers->argument++;
   }
   printer->value_names[value] = numbers->argument++ | TIDE_PRINT_ARGUMENT;
@@ -73,7 +73,7 @@ static void name_inside(struct tide_printer *printer, tide_ir_op op, struct numb
 }
 
 /* The names of a region are free again behind it. */
-static void release(struct tide_printer *printer, tide_ir_value first, uint32_t count) {
+static void release_names(struct tide_printer *printer, tide_ir_value first, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     uint32_t name = printer->value_names[first + i];
     if (name & TIDE_PRINT_NAMED) printer->taken[name & ~TIDE_PRINT_NAMED] = 0;
@@ -99,9 +99,10 @@ static void name_region(struct tide_printer *printer, tide_ir_region region,
       if (tide_ir_op_of(ir, op)->region_count) name_inside(printer, op, numbers);
   for (tide_ir_block block = first; block; block = tide_ir_block_of(ir, block)->next) {
     const struct tide_ir_block_record *record = tide_ir_block_of(ir, block);
-    release(printer, record->arguments, record->argument_count);
+    release_names(printer, record->arguments, record->argument_count);
     for (tide_ir_op op = record->first; op; op = tide_ir_op_of(ir, op)->next)
-      release(printer, tide_ir_op_of(ir, op)->results, tide_ir_op_of(ir, op)->result_count ? 1 : 0);
+      release_names(printer, tide_ir_op_of(ir, op)->results,
+                    tide_ir_op_of(ir, op)->result_count ? 1 : 0);
   }
   printer->depth--;
 }

@@ -1,18 +1,18 @@
 /* Operations, blocks and regions as text. */
 #include "mods/print.h"
 #include "mods/place.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 /* ---- bytes ---- */
 
-static void flush(struct tide_printer *printer) {
+static void flush_printer(struct tide_printer *printer) {
   if (printer->used) printer->out->write(printer->out->self, printer->buffer, printer->used);
   printer->used = 0;
 }
 
 void tide_put(struct tide_printer *printer, const char *bytes, size_t size) {
-  if (size > sizeof printer->buffer - printer->used) flush(printer);
+  if (size > sizeof printer->buffer - printer->used) flush_printer(printer);
   if (size > sizeof printer->buffer) {
     printer->out->write(printer->out->self, bytes, size);
     return;
@@ -244,7 +244,7 @@ enum tide_status tide_ir_print(struct tide_ir *ir, tide_ir_op op,
     tide_put_op(&printer, op);
     tide_puts(&printer, "\n");
   }
-  flush(&printer);
+  flush_printer(&printer);
   tide_print_free(&printer);
   if (!good) return TIDE_NOMEM;
   return printer.too_deep ? TIDE_FULL : TIDE_OK;
@@ -253,7 +253,7 @@ enum tide_status tide_ir_print(struct tide_ir *ir, tide_ir_op op,
 void tide_ir_print_attr(struct tide_ir *ir, tide_ir_attr attr, const struct tide_ir_out *out) {
   struct tide_printer printer = {.ir = ir, .out = out};
   tide_put_attr(&printer, attr);
-  flush(&printer);
+  flush_printer(&printer);
 }
 
 /* ---- for messages ---- */
@@ -270,7 +270,7 @@ struct tide_ir_type_text tide_ir_type_name(const struct tide_ir *ir, tide_ir_typ
   struct tide_printer printer = {.out = &out};
   printer.ir = (struct tide_ir *)(uintptr_t)ir; /* printing a type changes nothing */
   tide_put_type(&printer, type);
-  flush(&printer);
+  flush_printer(&printer);
   if (tide_text_cut(&text)) tide_text_trim(result.text);
   return result;
 }

@@ -6,7 +6,7 @@ static uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) 
 
 /* ---- what kind of problem it is ---- */
 
-static const char *wrong(const struct tide_schedule_params *p) {
+static const char *problem_with(const struct tide_schedule_params *p) {
   uint32_t swizzle = p->swizzle ? p->swizzle : 1;
   if (!p->m || !p->n || !p->l) return "a problem without tiles";
   if (p->kind == TIDE_IR_STREAMK && !p->k) return "a problem without k tiles";
@@ -75,7 +75,7 @@ static void init_streamk(struct tide_schedule *s) {
 enum tide_status tide_schedule_init(struct tide_schedule *s,
                                     const struct tide_schedule_params *params,
                                     const char **out_why) {
-  const char *why = wrong(params);
+  const char *why = problem_with(params);
   uint32_t swizzle = params->swizzle ? params->swizzle : 1;
   if (out_why) *out_why = why;
   if (why) return TIDE_INVALID;
@@ -110,7 +110,7 @@ enum tide_status tide_schedule_init(struct tide_schedule *s,
 
 /* ---- where a tile lies ---- */
 
-static void place(const struct tide_schedule *s, uint64_t tile, struct tide_tile_work *work) {
+static void place_tile(const struct tide_schedule *s, uint64_t tile, struct tide_tile_work *work) {
   uint64_t plane = (uint64_t)s->tiles_m * s->tiles_n;
   uint32_t in_plane = (uint32_t)(tile % plane);
   uint32_t block = in_plane / s->cluster_minor;
@@ -137,7 +137,7 @@ static uint64_t snap(const struct tide_schedule *s, uint64_t at) {
 }
 
 /* The k tiles of a unit, among those of its group. The first `big` units have one more. */
-static void deal(const struct tide_schedule *s, uint64_t linear, struct tide_tile_work *work) {
+static void deal_unit(const struct tide_schedule *s, uint64_t linear, struct tide_tile_work *work) {
   uint64_t cluster = linear / s->cluster_size;
   uint32_t group = (uint32_t)(cluster % s->groups);
   uint64_t index = cluster / s->groups;
@@ -152,7 +152,7 @@ static void deal(const struct tide_schedule *s, uint64_t linear, struct tide_til
 }
 
 /* The last tile of what remains of the unit. */
-static void cut(const struct tide_schedule *s, struct tide_tile_work *work) {
+static void cut_tile(const struct tide_schedule *s, struct tide_tile_work *work) {
   uint64_t end = (uint64_t)work->unit_begin + work->unit_remains;
   uint64_t in_group = (end - 1) / s->k;
   uint64_t begin = in_group * s->k;
@@ -164,25 +164,25 @@ static void cut(const struct tide_schedule *s, struct tide_tile_work *work) {
   work->last = work->k_begin + work->k_count == s->k;
   uint64_t tile = (in_group * s->groups + group) * s->cluster_size;
   tile += (uint64_t)(s->along_m ? work->offset_m : work->offset_n) * s->cluster_minor;
-  place(s, tile, work);
+  place_tile(s, tile, work);
 }
 
 /* ---- pieces of work ---- */
 
 /* The piece at work->linear, or the first after it that isn't empty. */
-static void take(const struct tide_schedule *s, struct tide_tile_work *work) {
+static void take_piece(const struct tide_schedule *s, struct tide_tile_work *work) {
   work->valid = false;
   work->unit_remains = 0;
   for (; work->linear < s->pieces; work->linear += s->advance) {
     if (work->linear < s->sk_units) {
-      deal(s, work->linear, work);
+      deal_unit(s, work->linear, work);
       if (!work->unit_remains) continue;
-      cut(s, work);
+      cut_tile(s, work);
     } else {
       work->k_begin = 0;
       work->k_count = s->k;
       work->first = work->last = true;
-      place(s, work->linear - s->sk_units + s->sk_tiles, work);
+      place_tile(s, work->linear - s->sk_units + s->sk_tiles, work);
     }
     work->valid = true;
     return;
@@ -197,23 +197,23 @@ void tide_schedule_first(const struct tide_schedule *s, const uint32_t block[3],
                                   .offset_n = block[1] % s->cluster_y};
   work->linear = s->along_m ? (uint64_t)block[0] * s->grid_y + block[1]
                             : block[0] + (uint64_t)block[1] * s->grid_x;
-  take(s, work);
+  take_piece(s, work);
 }
 
 void tide_schedule_next(const struct tide_schedule *s, struct tide_tile_work *work) {
   if (!work->valid) return;
   if (work->unit_remains > work->k_count) {
     work->unit_remains -= work->k_count;
-    cut(s, work);
+    cut_tile(s, work);
     return;
   }
   if (s->kind == TIDE_IR_DATA_PARALLEL) work->linear = s->pieces;
   else work->linear += s->advance;
-  take(s, work);
+  take_piece(s, work);
 }
 
 uint64_t tide_schedule_workspace(const struct tide_schedule *s, const struct tide_tile_work *work) {
-  /* Tiles in the order of the raster: the inverse of place(). */
+  /* Tiles in the order of the raster: the inverse of place_tile(). */
   uint32_t minor = s->along_m ? work->n : work->m, major = s->along_m ? work->m : work->n;
   uint32_t minor_cluster = minor / s->cluster_minor;
   uint64_t row =

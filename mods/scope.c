@@ -1,7 +1,7 @@
 /* Names in a text: which value or block each one means, by regions. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/intern.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* %5 is looked up by its number while numbers are about as dense as names. */
 #define NUMBER_SLACK 65536u
@@ -76,7 +76,7 @@ static bool grow_slots(struct tide_parser *parser) {
 }
 
 /* The newest name that can be seen; 0: none. */
-static uint32_t find(struct tide_parser *parser, uint32_t at, uint32_t length) {
+static uint32_t find_name(struct tide_parser *parser, uint32_t at, uint32_t length) {
   struct tide_scope *scope = &parser->scope;
   uint32_t number = number_of(parser, at, length);
   uint32_t from = parser->text[at] == '^' ? scope->region : scope->isolated;
@@ -96,7 +96,7 @@ static uint32_t find(struct tide_parser *parser, uint32_t at, uint32_t length) {
 }
 
 /* Makes room for %number; false: it is too far off, and goes by its letters. */
-static bool reach(struct tide_parser *parser, uint32_t number) {
+static bool reach_number(struct tide_parser *parser, uint32_t number) {
   struct tide_scope *scope = &parser->scope;
   uint32_t count = scope->numbers.count;
   if (number + 1 < count) return true;
@@ -106,10 +106,10 @@ static bool reach(struct tide_parser *parser, uint32_t number) {
          tide_ir_give_up(parser->ir, TIDE_NOMEM);
 }
 
-static struct tide_name *add(struct tide_parser *parser, uint32_t at, uint32_t length) {
+static struct tide_name *add_name(struct tide_parser *parser, uint32_t at, uint32_t length) {
   struct tide_scope *scope = &parser->scope;
   uint32_t number = number_of(parser, at, length);
-  bool numbered = number != NOT_A_NUMBER && reach(parser, number);
+  bool numbered = number != NOT_A_NUMBER && reach_number(parser, number);
   if (!numbered && (scope->used + 1) * 4ull > scope->slot_count * 3ull && !grow_slots(parser))
     return NULL;
   uint32_t name = tide_chunks_add(&scope->names, 1, true);
@@ -134,7 +134,7 @@ static struct tide_name *add(struct tide_parser *parser, uint32_t at, uint32_t l
 }
 
 /* Takes the newest name away. */
-static void drop(struct tide_parser *parser) {
+static void drop_name(struct tide_parser *parser) {
   struct tide_scope *scope = &parser->scope;
   uint32_t name = scope->names.count - 1;
   struct tide_name *record = name_of(scope, name);
@@ -176,7 +176,7 @@ static bool undeclared(struct tide_parser *parser, const struct tide_name *name)
 /* A name used in an inner region may be defined later around it. */
 static bool hand_out(struct tide_parser *parser, struct tide_name name) {
   struct tide_token token = tide_lex(parser->text, parser->length, name.at);
-  struct tide_name *outer = add(parser, name.at, token.end - token.start);
+  struct tide_name *outer = add_name(parser, name.at, token.end - token.start);
   if (outer) outer->value = name.value;
   return outer != NULL;
 }
@@ -193,7 +193,7 @@ bool tide_scope_close(struct tide_parser *parser, struct tide_scope_mark mark) {
     if (!defined && (outermost || parser->text[name.at] == '^')) good = undeclared(parser, &name);
     else if (!defined)
       good = tide_push(parser, kept, name.at) && tide_push(parser, kept, name.value) && good;
-    drop(parser);
+    drop_name(parser);
   }
   scope->isolated = mark.isolated;
   scope->region = mark.region;
@@ -242,8 +242,8 @@ static tide_ir_value use_early(struct tide_parser *parser, struct tide_name *nam
 
 tide_ir_value tide_scope_use(struct tide_parser *parser, uint32_t at, uint32_t length,
                              uint32_t index, tide_ir_type type) {
-  uint32_t found = find(parser, at, length);
-  struct tide_name *name = found ? name_of(&parser->scope, found) : add(parser, at, length);
+  uint32_t found = find_name(parser, at, length);
+  struct tide_name *name = found ? name_of(&parser->scope, found) : add_name(parser, at, length);
   if (!name) return 0;
   if (!name->count) return use_early(parser, name, at, length, index, type);
   if (index >= name->count) {
@@ -257,8 +257,8 @@ tide_ir_value tide_scope_use(struct tide_parser *parser, uint32_t at, uint32_t l
 }
 
 /* Those who used it early use it now. */
-static bool settle(struct tide_parser *parser, struct tide_name *name, uint32_t at, uint32_t length,
-                   tide_ir_value first, uint32_t count) {
+static bool resolve_forwards(struct tide_parser *parser, struct tide_name *name, uint32_t at,
+                             uint32_t length, tide_ir_value first, uint32_t count) {
   struct tide_ir *ir = parser->ir;
   bool good = true;
   for (uint32_t i = name->value; i;) {
@@ -282,15 +282,15 @@ static bool settle(struct tide_parser *parser, struct tide_name *name, uint32_t 
 
 bool tide_scope_define(struct tide_parser *parser, uint32_t at, uint32_t length,
                        tide_ir_value first, uint32_t count) {
-  uint32_t found = find(parser, at, length);
-  struct tide_name *name = found ? name_of(&parser->scope, found) : add(parser, at, length);
+  uint32_t found = find_name(parser, at, length);
+  struct tide_name *name = found ? name_of(&parser->scope, found) : add_name(parser, at, length);
   if (!name) return false;
   if (name->count) {
     tide_ir_error(parser->ir, at + 1, "redefinition of SSA value '%.*s'",
                   (int)(length < 60 ? length : 60), parser->text + at);
     return tide_ir_note(parser->ir, name->at + 1, "previously defined here");
   }
-  bool good = !found || settle(parser, name, at, length, first, count);
+  bool good = !found || resolve_forwards(parser, name, at, length, first, count);
   name->at = at;
   name->value = first;
   name->count = (uint16_t)count;
@@ -302,8 +302,8 @@ bool tide_scope_define(struct tide_parser *parser, uint32_t at, uint32_t length,
 /* ---- blocks ---- */
 
 tide_ir_block tide_scope_block(struct tide_parser *parser, uint32_t at, uint32_t length) {
-  uint32_t found = find(parser, at, length);
-  struct tide_name *name = found ? name_of(&parser->scope, found) : add(parser, at, length);
+  uint32_t found = find_name(parser, at, length);
+  struct tide_name *name = found ? name_of(&parser->scope, found) : add_name(parser, at, length);
   if (!name) return 0;
   if (!name->value) name->value = tide_ir_block_create(parser->ir, NULL, 0);
   return name->value;
@@ -311,7 +311,7 @@ tide_ir_block tide_scope_block(struct tide_parser *parser, uint32_t at, uint32_t
 
 tide_ir_block tide_scope_define_block(struct tide_parser *parser, uint32_t at, uint32_t length) {
   tide_ir_block block = tide_scope_block(parser, at, length);
-  uint32_t found = block ? find(parser, at, length) : 0;
+  uint32_t found = block ? find_name(parser, at, length) : 0;
   if (!found) return 0;
   struct tide_name *name = name_of(&parser->scope, found);
   if (name->count) {

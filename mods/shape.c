@@ -53,8 +53,8 @@ static tide_ir_type operand_type(const struct tide_ir *ir, tide_ir_op op, uint32
 }
 
 /* One side of a signature, up to `end`. */
-static struct tide_misfit side(const struct tide_ir *ir, tide_ir_op op, const char *letters,
-                               bool results, uint32_t count) {
+static struct tide_misfit check_side(const struct tide_ir *ir, tide_ir_op op, const char *letters,
+                                     bool results, uint32_t count) {
   tide_ir_value first = tide_ir_op_of(ir, op)->results;
   uint32_t index = 0, least = 0;
   bool more = false, many = false;
@@ -142,9 +142,9 @@ struct tide_misfit tide_ir_misfit(const struct tide_ir *ir, tide_ir_op op) {
   const char *results = info->signature;
   if (record->kind >= TIDE_IR_KINDS) return (struct tide_misfit){TIDE_FITS, 0, 0, NULL};
   while (*results++ != '>') {}
-  struct tide_misfit misfit = side(ir, op, info->signature, false, record->operand_count);
+  struct tide_misfit misfit = check_side(ir, op, info->signature, false, record->operand_count);
   if (misfit.kind != TIDE_FITS) return misfit;
-  misfit = side(ir, op, results, true, record->result_count);
+  misfit = check_side(ir, op, results, true, record->result_count);
   if (misfit.kind != TIDE_FITS) return misfit;
   for (const struct tide_ir_attribute_info *own = info->attributes; own->name; own++) {
     tide_ir_attr attr = tide_ir_get(ir, op, own->name);

@@ -1,7 +1,7 @@
 /* Symbols: each once in its table, and what is named is there. */
 #include "mods/verify.h"
 #include "mods/intern.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 static tide_ir_string symbol_of(const struct tide_ir *ir, tide_ir_op op) {
   tide_ir_attr attr = tide_ir_get(ir, op, TIDE_NAME_SYM_NAME);

@@ -1,7 +1,7 @@
 /* All rules, over a whole module. */
 #include "mods/verify.h"
 #include "mods/intern.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 void tide_cluster_shape(const struct tide_ir *ir, tide_ir_op op, uint32_t shape[3]) {
   tide_ir_op module = tide_ir_op_kind(ir, op) == TIDE_OP_GPU_MODULE

@@ -20,11 +20,11 @@ struct follower {
 
 static struct phase follow_block(struct follower *f, tide_ir_block block, struct phase phase);
 
-static struct phase meet(struct phase a, struct phase b) {
+static struct phase meet_phases(struct phase a, struct phase b) {
   return (struct phase){a.without | b.without, a.with | b.with};
 }
 
-static bool same(struct phase a, struct phase b) {
+static bool same_phase(struct phase a, struct phase b) {
   return a.without == b.without && a.with == b.with;
 }
 
@@ -74,12 +74,12 @@ static struct phase follow_turn(struct follower *f, tide_ir_op op, struct phase 
 /* Two turns show what a loop does; inside of a second one, one. */
 static struct phase follow_loop(struct follower *f, tide_ir_op op, struct phase phase) {
   struct phase once = follow_turn(f, op, phase);
-  if (!f->again && !same(once, phase)) {
+  if (!f->again && !same_phase(once, phase)) {
     f->again = true;
-    once = meet(once, follow_turn(f, op, once));
+    once = meet_phases(once, follow_turn(f, op, once));
     f->again = false;
   }
-  return meet(phase, once);
+  return meet_phases(phase, once);
 }
 
 static struct phase follow_exec(struct follower *f, tide_ir_op op, struct phase phase) {
@@ -108,7 +108,7 @@ static struct phase follow_op(struct follower *f, tide_ir_op op, struct phase ph
     case TIDE_OP_SCF_FOR:
     case TIDE_OP_SCF_WHILE: return follow_loop(f, op, phase);
     case TIDE_OP_SCF_IF:
-      return meet(follow_region(f, op, 0, phase), follow_region(f, op, 1, phase));
+      return meet_phases(follow_region(f, op, 0, phase), follow_region(f, op, 1, phase));
     default: return phase;
   }
 }

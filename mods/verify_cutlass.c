@@ -3,7 +3,7 @@
  * mods/verify_states.c knows. */
 #include "mods/verify.h"
 #include "mods/warps.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 static bool is_power_of_two(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 

@@ -25,7 +25,7 @@ static uint64_t widen(const struct tide_ir *ir, tide_ir_type type, int64_t value
   return (uint64_t)value << cut >> cut;
 }
 
-static bool place(const struct cta *cta, int axis, int64_t *out) {
+static bool place_on_axis(const struct cta *cta, int axis, int64_t *out) {
   uint32_t of[3] = {cta->rank % cta->shape[0], cta->rank / cta->shape[0] % cta->shape[1],
                     cta->rank / cta->shape[0] / cta->shape[1]};
   *out = axis >= 0 && axis < 3 ? of[axis] : 0;
@@ -114,10 +114,10 @@ static bool number(struct cta *cta, tide_ir_value value, uint32_t depth, int64_t
   if (!op || depth == DEPTH_MAX || !cta->left--) return false;
   switch (tide_ir_op_kind(ir, op)) {
     case TIDE_OP_NVVM_CLUSTER_CTARANK: *out = cta->rank; return true;
-    case TIDE_OP_NVVM_CLUSTER_CTAID_X: return place(cta, 0, out);
-    case TIDE_OP_NVVM_CLUSTER_CTAID_Y: return place(cta, 1, out);
-    case TIDE_OP_NVVM_CLUSTER_CTAID_Z: return place(cta, 2, out);
-    case TIDE_OP_GPU_CLUSTER_BLOCK_ID: return place(cta, axis_of(ir, op), out);
+    case TIDE_OP_NVVM_CLUSTER_CTAID_X: return place_on_axis(cta, 0, out);
+    case TIDE_OP_NVVM_CLUSTER_CTAID_Y: return place_on_axis(cta, 1, out);
+    case TIDE_OP_NVVM_CLUSTER_CTAID_Z: return place_on_axis(cta, 2, out);
+    case TIDE_OP_GPU_CLUSTER_BLOCK_ID: return place_on_axis(cta, axis_of(ir, op), out);
     case TIDE_OP_ARITH_INDEX_CAST:
     case TIDE_OP_ARITH_EXTSI:
     case TIDE_OP_LLVM_SEXT: return cast(cta, op, true, depth + 1, out);

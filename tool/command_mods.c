@@ -1,5 +1,5 @@
 /* tidemark mods: persistent kernels as text. */
-#include "tool/mods.h"
+#include "tool/mods_commands.h"
 
 #include <errno.h>
 #include <stdlib.h>

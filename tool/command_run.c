@@ -204,7 +204,7 @@ struct running {
   struct tide_trace *trace;
 };
 
-static void keep(struct running *running, struct tide_outcome *outcome) {
+static void keep_outcome(struct running *running, struct tide_outcome *outcome) {
   if (running->has_last) tide_outcome_drop(&running->last);
   running->last = *outcome;
   running->has_last = true;
@@ -251,7 +251,7 @@ static bool run_first(struct running *running) {
   bool same = compared(running, &outcome, "a tracked one");
   if (!job->check && !kind.sink && !job->baseline)
     job->report.tracked_times.list[job->report.tracked_times.count++] = outcome.result.wall;
-  keep(running, &outcome);
+  keep_outcome(running, &outcome);
   return same;
 }
 
@@ -268,7 +268,7 @@ static bool run_timed(struct running *running, enum tide_run_mode mode) {
   if (tracked) {
     report->online.there = true;
     report->online.result = outcome.result;
-    keep(running, &outcome);
+    keep_outcome(running, &outcome);
   } else {
     report->baseline_result = outcome.result;
     keep_baseline(running, &outcome);

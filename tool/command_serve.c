@@ -83,7 +83,7 @@ static void warn_of_shortages(const struct tide_service *service) {
   }
 }
 
-static int serve(struct tide_service_params *params, const char *config) {
+static int run_service(struct tide_service_params *params, const char *config) {
   struct tide_diag diag = {.status = TIDE_OK};
   struct rlimit descriptors; /* the clients' quotas need them */
   if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
@@ -146,7 +146,7 @@ int tide_tool_serve(int argc, char **argv) {
     params.event = tide_event_log_add;
     params.user = events;
   }
-  if (events || !log) result = serve(&params, config);
+  if (events || !log) result = run_service(&params, config);
   if (events && !tide_event_log_close(events)) result = TIDE_EXIT_FAILED;
   free(text);
   return result;

@@ -1,5 +1,5 @@
 /* tidemark sim: a program on devices that only take time. */
-#include "tool/sim.h"
+#include "tool/sim_job.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -62,7 +62,7 @@ static void enter_terminal(void) {
 }
 
 /* Each line cut to the width, over what stood there; what does not fit is counted. */
-static void draw(const char *text) {
+static void draw_text(const char *text) {
   struct winsize size = {.ws_row = 24, .ws_col = 80};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 2 || size.ws_col < 2)
     size = (struct winsize){.ws_row = 24, .ws_col = 80};
@@ -103,7 +103,7 @@ static enum tide_status show(const struct tide_top_view *view, bool terminal) {
   if (!to) return TIDE_NOMEM;
   enum tide_status status = tide_top_print(view, to);
   if (fclose(to) != 0 && status == TIDE_OK) status = TIDE_NOMEM;
-  if (status == TIDE_OK && terminal) draw(text);
+  if (status == TIDE_OK && terminal) draw_text(text);
   else if (status == TIDE_OK) fwrite(text, 1, length, stdout);
   free(text);
   fflush(stdout);

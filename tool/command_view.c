@@ -1,7 +1,7 @@
 /* tidemark view: a program in a browser. The build makes the page, one document; this command
  * serves it on the loopback (view_serve.c), or writes it to a file. */
 #include "tool/tool.h"
-#include "tool/view.h"
+#include "tool/view_page.h"
 
 #include <errno.h>
 #include <stdlib.h>

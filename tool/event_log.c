@@ -61,7 +61,7 @@ void tide_tool_print_now(int descriptor, const char *format, ...) {
     (void)!write(descriptor, text, (size_t)length);
 }
 
-static uint64_t now(void) {
+static uint64_t now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
@@ -108,7 +108,7 @@ static void format_event(struct line *line, const struct tide_service_event *eve
 }
 
 static void format_dropped(struct line *line, uint64_t count) {
-  struct tide_json json = begin_line(line, now(), "dropped");
+  struct tide_json json = begin_line(line, now_ns(), "dropped");
   tide_json_number(&json, "count", count);
   end_line(line, &json);
 }
@@ -300,7 +300,7 @@ static bool wait_for_file(struct tide_event_log *log, int error, uint64_t end_by
     close(log->file);
     log->file = -1;
   }
-  if (end_by && (!for_room || now() >= end_by)) return false;
+  if (end_by && (!for_room || now_ns() >= end_by)) return false;
   wait_for(log, for_room, RETRY_MS);
   return true;
 }
@@ -391,16 +391,16 @@ void tide_event_log_reopen(struct tide_event_log *log) {
 /* False: a write that cannot be interrupted does not return. */
 static bool join_writer(struct tide_event_log *log) {
   struct pollfd end = {.fd = log->farewell, .events = POLLIN};
-  uint64_t until = now() + JOIN_TIME, at;
+  uint64_t until = now_ns() + JOIN_TIME, at;
   int ready = 0;
-  while (ready <= 0 && (at = now()) < until)
+  while (ready <= 0 && (at = now_ns()) < until)
     ready = poll(&end, 1, (int)((until - at) / 1000000u) + 1);
   return ready > 0 && pthread_join(log->writer, NULL) == 0;
 }
 
 bool tide_event_log_close(struct tide_event_log *log) {
   pthread_mutex_lock(&log->lock);
-  log->end_by = now() + CLOSE_TIME;
+  log->end_by = now_ns() + CLOSE_TIME;
   pthread_mutex_unlock(&log->lock);
   ring_bell(log->bell);
   bool ended = join_writer(log);

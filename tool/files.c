@@ -313,7 +313,7 @@ static bool link_output(struct item *item) {
   return copy_output(item); /* a system that forbids linkat, say */
 }
 
-static enum tide_status refuse(const struct item *item, struct tide_diag *diag) {
+static enum tide_status refuse_file(const struct item *item, struct tide_diag *diag) {
   return tide_diag_at(diag, status_of(errno), item->file->line, item->file->column,
                       "file '%s': cannot write '%s': %s", item->file->label, item->path,
                       strerror(errno));
@@ -331,13 +331,13 @@ enum tide_status tide_tool_files_commit(struct tide_tool_files *files, struct ti
   for (size_t i = 0; i < files->count; i++) {
     struct item *item = &files->items[i];
     if (!item->file || item->file->mode != TIDE_FILE_WRITE) continue;
-    if (!link_output(item) || folder_in_the_way(item)) return refuse(item, diag);
+    if (!link_output(item) || folder_in_the_way(item)) return refuse_file(item, diag);
   }
   for (size_t i = 0; i < files->count; i++) {
     struct item *item = &files->items[i];
     if (!item->file || item->file->mode != TIDE_FILE_WRITE) continue;
     if (!tide_tool_make_folders(item->path) || rename(item->temporary, item->path) != 0)
-      return refuse(item, diag);
+      return refuse_file(item, diag);
     tide_tool_forget_file(item->temporary);
     free(item->temporary);
     item->temporary = NULL;

@@ -164,7 +164,7 @@ bool tide_tool_make_inputs(const struct tide_tool_program *program) {
 
 /* ---- the user's own image ------------------------------------------------------------------ */
 
-static bool set(struct tide_tool_program *program, const char *name, const char *value) {
+static bool set_param(struct tide_tool_program *program, const char *name, const char *value) {
   char text[4200];
   bool is_text;
   if (!tide_tool_has_param(program, name, &is_text)) {
@@ -182,7 +182,7 @@ static bool set_number(struct tide_tool_program *program, const char *name, uint
   char text[24];
   if (tide_tool_is_set(program, name)) return true;
   snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-  return set(program, name, text);
+  return set_param(program, name, text);
 }
 
 /* Rounded down. */
@@ -195,7 +195,7 @@ static uint64_t square_root(uint64_t square) {
 
 static bool use_raw(struct tide_tool_program *program, const char *path, uint64_t size) {
   uint64_t width = 0, height = 0;
-  if (!set(program, "input", path)) return false;
+  if (!set_param(program, "input", path)) return false;
   if (tide_tool_is_set(program, "width") && tide_tool_is_set(program, "height")) return true;
   if (!size_in_name(path, &width, &height)) {
     width = height = square_root(size);
@@ -260,7 +260,7 @@ static bool use_png(struct tide_tool_program *program, const char *path, int fro
     errno = error;
     if (!tide_tool_end_file(target, descriptor, temporary, status == TIDE_OK)) return false;
   }
-  return set(program, "input", target) && set_number(program, "width", width) &&
+  return set_param(program, "input", target) && set_number(program, "width", width) &&
          set_number(program, "height", height);
 }
 

@@ -59,7 +59,7 @@ struct imagined {
   uintptr_t next;
 };
 
-static void *imagine(void *self, size_t size) {
+static void *imagine_block(void *self, size_t size) {
   struct imagined *imagined = self;
   uintptr_t address = imagined->next;
   if (size > UINTPTR_MAX / 2 - address) return NULL;
@@ -78,8 +78,9 @@ static void keep_operation(void *self, const struct tide_step *step,
 
 /* As much as there are addresses: no operation starts, so no byte is touched. */
 static void imagine_memory(struct tide_run_params *params, struct imagined *imagined) {
-  *imagined = (struct imagined){
-      {imagine, drop_imagined, imagined}, {keep_operation, NULL, &imagined->source, NULL}, 4096};
+  *imagined = (struct imagined){{imagine_block, drop_imagined, imagined},
+                                {keep_operation, NULL, &imagined->source, NULL},
+                                4096};
   params->stand_in = &imagined->stand_in;
   params->memory = SIZE_MAX / 4;
 }

@@ -49,7 +49,7 @@ static int unknown_command(const char *name) {
 }
 
 /* Output that could not be written is a failure, too. */
-static int finish(int status) {
+static int finish_output(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
   fputs("tidemark: the output could not be written\n", stderr);
   return status ? status : TIDE_EXIT_FAILED;
@@ -76,14 +76,15 @@ int main(int argc, char **argv) {
   }
   if (strcmp(argv[1], "--version") == 0) {
     puts("tidemark " TIDE_VERSION);
-    return finish(TIDE_EXIT_OK);
+    return finish_output(TIDE_EXIT_OK);
   }
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
       strcmp(argv[1], "help") == 0) {
     print_help(stdout);
-    return finish(TIDE_EXIT_OK);
+    return finish_output(TIDE_EXIT_OK);
   }
   for (size_t i = 0; i < COMMANDS; i++)
-    if (strcmp(argv[1], commands[i].name) == 0) return finish(commands[i].run(argc - 1, argv + 1));
+    if (strcmp(argv[1], commands[i].name) == 0)
+      return finish_output(commands[i].run(argc - 1, argv + 1));
   return unknown_command(argv[1]);
 }

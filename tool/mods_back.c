@@ -21,7 +21,7 @@ struct step {
 /* ---- one tool ---- */
 
 /* 0, or why it did not start. */
-static int start(const char *path, char **argv, int in, int out, pid_t *pid) {
+static int start_program(const char *path, char **argv, int in, int out, pid_t *pid) {
   posix_spawn_file_actions_t actions;
   int error = posix_spawn_file_actions_init(&actions);
   if (error) return error;
@@ -39,11 +39,11 @@ static int start_either(const struct step *step, int in, int out, pid_t *pid) {
   for (int i = 0; i < ARGUMENTS_MAX; i++) argv[i + 1] = step->arguments[i];
   snprintf(name, sizeof name, "%s-19", step->tool);
   snprintf(path, sizeof path, "%s/%s", folder ? folder : LLVM, step->tool);
-  int error = start(name, (char **)argv, in, out, pid);
-  return error == ENOENT ? start(path, (char **)argv, in, out, pid) : error;
+  int error = start_program(name, (char **)argv, in, out, pid);
+  return error == ENOENT ? start_program(path, (char **)argv, in, out, pid) : error;
 }
 
-static bool run(const struct step *step, FILE *in, FILE *out) {
+static bool run_step(const struct step *step, FILE *in, FILE *out) {
   pid_t pid;
   int status;
   rewind(in);
@@ -63,11 +63,11 @@ static bool run(const struct step *step, FILE *in, FILE *out) {
 
 /* ---- texts and files ---- */
 
-static bool put(const struct tide_mods_text *text, FILE *to) {
+static bool put_text(const struct tide_mods_text *text, FILE *to) {
   return fwrite(text->bytes, 1, text->size, to) == text->size && fflush(to) == 0;
 }
 
-static bool get(struct tide_mods_text *text, FILE *from) {
+static bool get_text(struct tide_mods_text *text, FILE *from) {
   if (fseek(from, 0, SEEK_END) != 0) return false;
   long size = ftell(from);
   if (size < 0) return false;
@@ -84,12 +84,12 @@ static bool get(struct tide_mods_text *text, FILE *from) {
   return true;
 }
 
-static bool through(const struct step *step, struct tide_mods_text *text) {
+static bool run_through(const struct step *step, struct tide_mods_text *text) {
   FILE *in = tmpfile(), *out = tmpfile();
-  bool good = in && out && put(text, in);
+  bool good = in && out && put_text(text, in);
   if (!good) tide_tool_error("a temporary file: %s", strerror(errno));
-  good = good && run(step, in, out);
-  if (good && !get(text, out)) {
+  good = good && run_step(step, in, out);
+  if (good && !get_text(text, out)) {
     tide_tool_error("what %s-19 wrote: %s", step->tool, strerror(errno));
     good = false;
   }
@@ -137,7 +137,7 @@ bool tide_mods_back(const struct tide_mods_back *back, struct tide_mods_text *te
       {"opt", "llvm-19", {"-O2", "-S", "-"}},
       {"llc", "llvm-19", {"-march=nvptx64", cpu, "-mattr=+ptx80", "-o", "-", "-"}}};
   for (size_t i = 0; i < (back->ptx ? 4 : 2); i++)
-    if (!through(&steps[i], text)) return false;
+    if (!run_through(&steps[i], text)) return false;
   if (!back->ptx || put_cluster(back->cluster, text)) return true;
   tide_tool_error("the PTX: %s", strerror(errno));
   return false;

@@ -3,7 +3,7 @@
 #ifndef TIDE_TOOL_MODS_BACK_H
 #define TIDE_TOOL_MODS_BACK_H
 
-#include "tool/mods.h"
+#include "tool/mods_commands.h"
 
 struct tide_mods_text {
   char *bytes; /* malloc's, terminated */

@@ -1,5 +1,5 @@
 /* tidemark mods check, tidemark mods opt. */
-#include "tool/mods.h"
+#include "tool/mods_commands.h"
 
 #include <string.h>
 
@@ -87,7 +87,7 @@ static bool set_option(struct job *job, const char *name, const char *value) {
   return true;
 }
 
-static int run(int argc, char **argv, const struct tide_tool_usage *usage, bool opt) {
+static int run_check(int argc, char **argv, const struct tide_tool_usage *usage, bool opt) {
   struct tide_tool_arguments arguments = {.usage = usage, .argc = argc, .argv = argv};
   struct job job = {.opt = opt, .reading = {.sink = &tide_mods_stderr}};
   const char *path = NULL;
@@ -109,5 +109,7 @@ static int run(int argc, char **argv, const struct tide_tool_usage *usage, bool 
   return good ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;
 }
 
-int tide_tool_mods_check(int argc, char **argv) { return run(argc, argv, &check_usage, false); }
-int tide_tool_mods_opt(int argc, char **argv) { return run(argc, argv, &opt_usage, true); }
+int tide_tool_mods_check(int argc, char **argv) {
+  return run_check(argc, argv, &check_usage, false);
+}
+int tide_tool_mods_opt(int argc, char **argv) { return run_check(argc, argv, &opt_usage, true); }

@@ -3,7 +3,7 @@
  *   // expected-error@+1 {{a part of the message}}
  *
  * error, warning, remark or note; @+N, @-N, @above, @below, or nothing for the same line. */
-#include "tool/mods.h"
+#include "tool/mods_commands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static const char *place_of(const struct tide_mods_part *part, const char *at, c
   return at;
 }
 
-static bool add(struct tide_mods_expected *expected, const struct expectation *item) {
+static bool add_expectation(struct tide_mods_expected *expected, const struct expectation *item) {
   if (expected->count == expected->capacity) {
     size_t capacity = expected->capacity ? expected->capacity * 2 : 16;
     struct expectation *larger = realloc(expected->list, capacity * sizeof *larger);
@@ -130,7 +130,7 @@ static bool read_line(struct tide_mods_expected *expected, const struct tide_mod
     }
     item.text = open + 2;
     item.length = (size_t)(close - item.text);
-    if (!add(expected, &item)) return false;
+    if (!add_expectation(expected, &item)) return false;
     at = close + 1;
   }
   return true;
@@ -148,7 +148,7 @@ static const char *name_of(enum tide_mods_severity severity) {
   return names[severity];
 }
 
-static void came(void *self, const struct tide_mods_diagnostic *d) {
+static void mark_expected(void *self, const struct tide_mods_diagnostic *d) {
   struct tide_mods_expected *expected = self;
   for (size_t i = 0; i < expected->count; i++) {
     struct expectation *item = &expected->list[i];
@@ -171,7 +171,7 @@ struct tide_mods_expected *tide_mods_expect(const struct tide_mods_input *input,
   const char *end = part->text + part->length;
   uint32_t number = part->first_line;
   if (!expected) return NULL;
-  expected->sink = (struct tide_mods_sink){came, expected};
+  expected->sink = (struct tide_mods_sink){mark_expected, expected};
   expected->file = input->name;
   for (const char *line = part->text; line < end; number++) {
     const char *stop = line_end(line, end);

@@ -16,13 +16,14 @@ struct gpu {
   struct tide_cuda_info info;
 };
 
-static bool wrong(enum tide_status status, const char *what, const struct tide_diag *diag) {
+static bool report_failure(enum tide_status status, const char *what,
+                           const struct tide_diag *diag) {
   if (status == TIDE_OK) return false;
   tide_tool_error("%s: %s", what, diag && diag->text[0] ? diag->text : tide_status_text(status));
   return true;
 }
 
-static uint64_t now(const struct gpu *gpu) {
+static uint64_t gpu_now(const struct gpu *gpu) {
   const struct tide_platform *platform = tide_context_platform(gpu->context);
   return platform->now(platform->self);
 }
@@ -59,16 +60,16 @@ struct kept {
   void *bytes[TIDE_MODS_ARGUMENTS_MAX];
 };
 
-static void drop(struct kept *kept) {
+static void drop_kept(struct kept *kept) {
   for (size_t i = 0; i < TIDE_MODS_ARGUMENTS_MAX; i++) free(kept->bytes[i]);
 }
 
-static bool keep(const struct tide_mods_launch *launch, struct kept *kept) {
+static bool keep_matrices(const struct tide_mods_launch *launch, struct kept *kept) {
   for (size_t i = 0; i < launch->count; i++) {
     const struct tide_mods_matrix *matrix = &launch->matrices[i];
     if (!matrix->data) continue;
     kept->bytes[i] = malloc(matrix->size);
-    if (!kept->bytes[i]) return !wrong(TIDE_NOMEM, launch->params.file, NULL);
+    if (!kept->bytes[i]) return !report_failure(TIDE_NOMEM, launch->params.file, NULL);
     memcpy(kept->bytes[i], matrix->data, matrix->size);
   }
   return true;
@@ -90,34 +91,34 @@ static bool compare(const struct tide_mods_launch *launch, const struct kept *ke
 
 /* ---- launches ---- */
 
-static bool once(struct gpu *gpu) {
+static bool launch_once(struct gpu *gpu) {
   enum tide_status status = tide_mods_gpu_load(gpu->kernel, gpu->stream);
   if (status == TIDE_OK) status = tide_mods_gpu_start(gpu->kernel, gpu->stream);
-  enum tide_status ended = tide_mods_gpu_store(gpu->kernel, gpu->stream, now(gpu) + LIMIT);
-  return !wrong(status != TIDE_OK ? status : ended, "the launch", NULL);
+  enum tide_status ended = tide_mods_gpu_store(gpu->kernel, gpu->stream, gpu_now(gpu) + LIMIT);
+  return !report_failure(status != TIDE_OK ? status : ended, "the launch", NULL);
 }
 
 /* Microseconds a launch, of several that follow one another. */
-static bool several(struct gpu *gpu, uint64_t repeat, double *out_us) {
+static bool launch_several(struct gpu *gpu, uint64_t repeat, double *out_us) {
   enum tide_status status = TIDE_OK;
-  uint64_t begin = now(gpu);
+  uint64_t begin = gpu_now(gpu);
   for (uint64_t i = 0; i < repeat && status == TIDE_OK; i++)
     status = tide_mods_gpu_start(gpu->kernel, gpu->stream);
   enum tide_status ended =
-      tide_cuda_stream_wait(gpu->stream, now(gpu) + LIMIT * (repeat < 100 ? repeat + 1 : 100));
-  *out_us = (double)(now(gpu) - begin) / 1e3 / (double)(repeat ? repeat : 1);
-  return !wrong(status != TIDE_OK ? status : ended, "the launches", NULL);
+      tide_cuda_stream_wait(gpu->stream, gpu_now(gpu) + LIMIT * (repeat < 100 ? repeat + 1 : 100));
+  *out_us = (double)(gpu_now(gpu) - begin) / 1e3 / (double)(repeat ? repeat : 1);
+  return !report_failure(status != TIDE_OK ? status : ended, "the launches", NULL);
 }
 
 static bool launch_all(struct gpu *gpu, struct tide_mods_launch *launch, uint64_t repeat,
                        bool quiet) {
   struct kept kept = {{NULL}};
   double us = 0;
-  bool good = keep(launch, &kept);
+  bool good = keep_matrices(launch, &kept);
   tide_mods_launch_fill(launch);
-  good = good && once(gpu) && compare(launch, &kept) && tide_mods_launch_check(launch) &&
-         (!repeat || several(gpu, repeat, &us));
-  drop(&kept);
+  good = good && launch_once(gpu) && compare(launch, &kept) && tide_mods_launch_check(launch) &&
+         (!repeat || launch_several(gpu, repeat, &us));
+  drop_kept(&kept);
   if (!good || quiet) return good;
   printf("on %s, compute capability %d.%d: the same bytes as on the CPU\n", gpu->info.name,
          gpu->info.major, gpu->info.minor);
@@ -134,7 +135,7 @@ static bool with_ptx(struct gpu *gpu, struct tide_mods_launch *launch,
   if (good) {
     enum tide_status status = tide_mods_gpu_create(gpu->context, gpu->cuda, &launch->params,
                                                    ptx.bytes, &gpu->kernel, &diag);
-    good = !wrong(status, launch->params.file, &diag);
+    good = !report_failure(status, launch->params.file, &diag);
   }
   good = good && launch_all(gpu, launch, choice->repeat, quiet);
   tide_mods_gpu_destroy(gpu->kernel);
@@ -153,10 +154,10 @@ int tide_mods_launch_on_gpu(struct tide_mods_launch *launch, struct tide_context
     printf("SKIP: %s\n", diag.text);
     return TIDE_EXIT_OK;
   }
-  if (wrong(status, "the GPU", &diag)) return TIDE_EXIT_FAILED;
+  if (report_failure(status, "the GPU", &diag)) return TIDE_EXIT_FAILED;
   tide_cuda_info(gpu.cuda, &gpu.info);
   status = tide_cuda_stream_create(gpu.cuda, &gpu.stream);
-  bool good = !wrong(status, "a stream", NULL) && with_ptx(&gpu, launch, choice, quiet);
+  bool good = !report_failure(status, "a stream", NULL) && with_ptx(&gpu, launch, choice, quiet);
   tide_cuda_stream_destroy(gpu.stream);
   tide_device_close(gpu.cuda);
   return good ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;

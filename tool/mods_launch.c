@@ -11,7 +11,7 @@ static const struct {
 } elements[] = {{"i8", 1}, {"i32", 4}, {"i64", 8}, {"f32", 4}, {"f64", 8}};
 #define ELEMENTS (sizeof elements / sizeof *elements)
 
-static const char *skip(const char *at) {
+static const char *skip_spaces(const char *at) {
   while (*at == ' ') at++;
   return at;
 }
@@ -27,11 +27,11 @@ static bool take_number(const char **at, uint64_t most, uint64_t *out) {
 /* "A = …", "A=…": the name; what follows comes out. */
 static const char *take_name(const char *text, char name[32]) {
   size_t length = strcspn(text, " =");
-  const char *at = skip(text + length);
+  const char *at = skip_spaces(text + length);
   if (!length || length >= 32 || *at != '=') return NULL;
   memcpy(name, text, length);
   name[length] = 0;
-  return skip(at + 1);
+  return skip_spaces(at + 1);
 }
 
 /* "[64x32] random" behind "f32". */
@@ -42,7 +42,7 @@ static bool parse_matrix(struct tide_mods_matrix *matrix, const char *at) {
   if (*at == 'x' && (at++, !take_number(&at, 1 << 20, &matrix->columns))) return false;
   if (*at++ != ']') return false;
   matrix->size = matrix->rows * matrix->columns * elements[matrix->element].size;
-  at = skip(at);
+  at = skip_spaces(at);
   for (size_t i = 0; i < 3; i++)
     if (strcmp(at, fills[i]) == 0) {
       matrix->fill = *fills[i];
@@ -63,7 +63,7 @@ static bool parse_argument(struct tide_mods_matrix *matrix, const char *text) {
   }
   matrix->is_number = true;
   matrix->number = strtod(at, &end);
-  if (end == at || *skip(end)) return false;
+  if (end == at || *skip_spaces(end)) return false;
   matrix->integer = strtoll(at, NULL, 10);
   return true;
 }
@@ -125,8 +125,8 @@ static const char *set_for(const struct tide_mods_launch *launch, const char *na
 }
 
 /* Is it a whole number of so many bits, signed or not, where the type is an integer? */
-static bool fits(const struct tide_ir *ir, tide_ir_type type,
-                 const struct tide_mods_matrix *matrix) {
+static bool fits_element(const struct tide_ir *ir, tide_ir_type type,
+                         const struct tide_mods_matrix *matrix) {
   const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
   if (record->kind != TIDE_IR_INTEGER && record->kind != TIDE_IR_INDEX) return true;
   uint32_t bits = record->kind == TIDE_IR_INTEGER ? record->a : 64;
@@ -181,7 +181,7 @@ static bool add_argument(struct tide_mods_launch *launch, struct tide_ir *ir, ti
                     matrix->is_number ? "memory, not a number" : "a number, not memory");
     return false;
   }
-  if (matrix->is_number && !fits(ir, tide_ir_type_of_value(ir, value), matrix)) {
+  if (matrix->is_number && !fits_element(ir, tide_ir_type_of_value(ir, value), matrix)) {
     tide_tool_error("%s: argument '%s' is no number of type '%s': %s", launch->params.file, name,
                     tide_ir_type_name(ir, tide_ir_type_of_value(ir, value)).text, text);
     return false;
@@ -239,7 +239,7 @@ void tide_mods_launch_fini(struct tide_mods_launch *launch) {
 
 /* ---- numbers ---- */
 
-static double get(const struct tide_mods_matrix *matrix, uint64_t index) {
+static double get_element(const struct tide_mods_matrix *matrix, uint64_t index) {
   switch (matrix->element) {
     case TIDE_ELEMENT_I8: return ((const int8_t *)matrix->data)[index];
     case TIDE_ELEMENT_I32: return ((const int32_t *)matrix->data)[index];
@@ -249,7 +249,7 @@ static double get(const struct tide_mods_matrix *matrix, uint64_t index) {
   }
 }
 
-static void put(struct tide_mods_matrix *matrix, uint64_t index, double value) {
+static void put_element(struct tide_mods_matrix *matrix, uint64_t index, double value) {
   switch (matrix->element) {
     case TIDE_ELEMENT_I8: ((int8_t *)matrix->data)[index] = (int8_t)(int64_t)value; break;
     case TIDE_ELEMENT_I32: ((int32_t *)matrix->data)[index] = (int32_t)(int64_t)value; break;
@@ -260,13 +260,13 @@ static void put(struct tide_mods_matrix *matrix, uint64_t index, double value) {
 }
 
 /* random: whole numbers from -4 to 4, the same for the same place. */
-static void fill(struct tide_mods_matrix *matrix, uint64_t salt) {
+static void fill_matrix(struct tide_mods_matrix *matrix, uint64_t salt) {
   uint64_t state = 0x9e3779b97f4a7c15u * (salt + 1);
   if (!matrix->data) return;
   memset(matrix->data, 0, matrix->size);
   for (uint64_t i = 0; matrix->fill != 'z' && i < matrix->rows * matrix->columns; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    put(matrix, i, matrix->fill == 'i' ? (double)i : (double)((state >> 33) % 9) - 4);
+    put_element(matrix, i, matrix->fill == 'i' ? (double)i : (double)((state >> 33) % 9) - 4);
   }
 }
 
@@ -281,9 +281,9 @@ static bool check_product(const char *check, const struct tide_mods_matrix *c,
                           const struct tide_mods_matrix *a, const struct tide_mods_matrix *b) {
   for (uint64_t i = 0; i < c->rows; i++)
     for (uint64_t j = 0; j < c->columns; j++) {
-      double sum = 0, got = get(c, i * c->columns + j);
+      double sum = 0, got = get_element(c, i * c->columns + j);
       for (uint64_t k = 0; k < a->columns; k++)
-        sum += get(a, i * a->columns + k) * get(b, k * b->columns + j);
+        sum += get_element(a, i * a->columns + k) * get_element(b, k * b->columns + j);
       if (sum != got) {
         tide_tool_error("%s: wrong: row %llu, column %llu is %g, not %g", check,
                         (unsigned long long)i, (unsigned long long)j, got, sum);
@@ -314,7 +314,7 @@ bool tide_mods_launch_check(struct tide_mods_launch *launch) {
 void tide_mods_launch_fill(struct tide_mods_launch *launch) {
   for (size_t i = 0; i < launch->count; i++) {
     struct tide_mods_matrix *matrix = &launch->matrices[i];
-    fill(matrix, i);
+    fill_matrix(matrix, i);
     launch->arguments[i] =
         (struct tide_mods_argument){matrix->data, matrix->size, matrix->integer, matrix->number};
   }
@@ -338,7 +338,7 @@ bool tide_mods_launch_run(struct tide_mods_launch *launch, struct tide_context *
 
 /* Integers as they are; floats in as many digits as tell them from their neighbours. */
 static void print_element(const struct tide_mods_matrix *matrix, uint64_t index) {
-  double value = get(matrix, index);
+  double value = get_element(matrix, index);
   char text[32];
   int most = matrix->element == TIDE_ELEMENT_F64 ? 17 : 9;
   if (matrix->element == TIDE_ELEMENT_I64)

@@ -3,7 +3,7 @@
 #define TIDE_TOOL_MODS_LAUNCH_H
 
 #include "tidemark/mods.h"
-#include "tool/mods.h"
+#include "tool/mods_commands.h"
 
 #define TIDE_MODS_ARGUMENTS_MAX 64
 

@@ -143,7 +143,7 @@ static bool deliver(const char *output, const struct tide_mods_text *text) {
   return tide_tool_end_file(output, to, temporary, good);
 }
 
-static bool run(struct job *job) {
+static bool run_lowering(struct job *job) {
   static const struct tide_mods_reading plain = {.sink = &tide_mods_stderr};
   struct tide_mods_reading reading = plain;
   struct tide_mods_input input;
@@ -176,5 +176,5 @@ int tide_tool_mods_lower(int argc, char **argv) {
     }
   }
   if (!job.path) job.path = "-";
-  return run(&job) ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;
+  return run_lowering(&job) ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;
 }

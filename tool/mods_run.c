@@ -1,5 +1,5 @@
 /* tidemark mods run: a kernel on the CPU, and then on a GPU. */
-#include "tool/mods.h"
+#include "tool/mods_commands.h"
 #include "tool/mods_gpu.h"
 #include "tool/mods_launch.h"
 

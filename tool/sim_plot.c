@@ -1,6 +1,6 @@
 /* A sweep as a drawing: SVG, written by hand. The parameter runs to the right, doubling from mark
  * to mark. */
-#include "tool/sim.h"
+#include "tool/sim_job.h"
 
 #include <errno.h>
 #include <string.h>

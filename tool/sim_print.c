@@ -1,6 +1,6 @@
 /* What `tidemark sim` found out, for people and for scripts. */
 #include "program/report.h"
-#include "tool/sim.h"
+#include "tool/sim_job.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The same program with a parameter that doubles: how cost grows. */
-#include "tool/sim.h"
+#include "tool/sim_job.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static bool plan_with(struct sweep *sweep, const struct tide_setting *settings, 
   return good;
 }
 
-static void note(struct tide_sim_point *point, const struct tide_simulation_result *result) {
+static void note_point(struct tide_sim_point *point, const struct tide_simulation_result *result) {
   const struct tide_context_stats *sched = &result->run.sched;
   double entered = sched->entered ? (double)sched->entered : 1;
   point->operations = result->operations;
@@ -107,7 +107,7 @@ static bool run_point(struct sweep *sweep, size_t series, size_t which) {
   double start = seconds_now();
   good = good && tide_sim_job_run(job, TIDE_RUN_TRACKED, &outcome);
   point->seconds = seconds_now() - start;
-  if (good) note(point, outcome.result);
+  if (good) note_point(point, outcome.result);
   tide_simulation_destroy(outcome.simulation);
   tide_plan_destroy(job->program.plan);
   job->program.plan = NULL;

@@ -28,7 +28,7 @@ struct page {
   uint64_t clients, outstanding;
 };
 
-static uint64_t now(void) {
+static uint64_t now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
@@ -234,7 +234,7 @@ enum tide_status tide_top_print(const struct tide_top_view *view, FILE *to) {
                       .printer = view->json ? &as_json : &as_text,
                       .to = to,
                       .json = tide_tool_json(to),
-                      .now = now()};
+                      .now = now_ns()};
   struct tide_session_client_stats client;
   enum tide_status status;
   char *waits = malloc(WAITS_ROOM);

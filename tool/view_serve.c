@@ -11,7 +11,7 @@
  * and at most half of the descriptors; one more ends the oldest, so strangers cannot keep the user
  * out. */
 #include "tool/tool.h"
-#include "tool/view.h"
+#include "tool/view_page.h"
 
 #if defined(TIDE_HAS_PAGE)
 
@@ -101,8 +101,8 @@ static void note_connection(void *self, struct MHD_Connection *connection, void 
 
 /* ---- requests ------------------------------------------------------------------------------ */
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status,
-                              struct tide_view_bytes *body) {
+static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status,
+                                     struct tide_view_bytes *body) {
   struct MHD_Response *response =
       body ? MHD_create_response_from_buffer(body->size, body->data, MHD_RESPMEM_MUST_FREE)
            : MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
@@ -162,16 +162,17 @@ static bool is_path_right(const struct server *server, const char *path) {
   return !differs;
 }
 
-static enum MHD_Result serve(void *self, struct MHD_Connection *connection, const char *path,
-                             const char *method, const char *version, const char *upload,
-                             size_t *upload_size, void **state) {
+static enum MHD_Result serve_request(void *self, struct MHD_Connection *connection,
+                                     const char *path, const char *method, const char *version,
+                                     const char *upload, size_t *upload_size, void **state) {
   struct server *server = self;
   struct tide_view_bytes page = {.data = NULL};
   (void)version, (void)upload;
   if (!*state) { /* the headers: the body, if there is one, comes in further calls */
     *state = connection;
-    if (!is_host_here(server, connection)) return answer(connection, MHD_HTTP_FORBIDDEN, NULL);
-    if (!is_path_right(server, path)) return answer(connection, MHD_HTTP_NOT_FOUND, NULL);
+    if (!is_host_here(server, connection))
+      return send_response(connection, MHD_HTTP_FORBIDDEN, NULL);
+    if (!is_path_right(server, path)) return send_response(connection, MHD_HTTP_NOT_FOUND, NULL);
     struct stranger *known =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     if (known) unlink_stranger(server, known);
@@ -182,12 +183,12 @@ static enum MHD_Result serve(void *self, struct MHD_Connection *connection, cons
     return MHD_YES;
   }
   if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-    return answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, NULL);
+    return send_response(connection, MHD_HTTP_METHOD_NOT_ALLOWED, NULL);
   if (!tide_view_make_page(&page, server->program)) {
     free(page.data);
-    return answer(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL);
+    return send_response(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL);
   }
-  return answer(connection, MHD_HTTP_OK, &page);
+  return send_response(connection, MHD_HTTP_OK, &page);
 }
 
 /* ---- the browser --------------------------------------------------------------------------- */
@@ -288,7 +289,7 @@ bool tide_view_serve(uint16_t port, bool open, const char *path) {
   pthread_sigmask(SIG_BLOCK, &ending, NULL);
   /* Without MHD_USE_ITC a thread that is out of descriptors would not be told of the end. */
   struct MHD_Daemon *daemon = MHD_start_daemon(
-      MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, serve, &server,
+      MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, serve_request, &server,
       MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_NOTIFY_CONNECTION, note_connection, &server,
       MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
       (unsigned)IDLE_S, MHD_OPTION_END);

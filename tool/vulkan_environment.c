@@ -93,7 +93,7 @@ static bool is_replaced(const char *entry, bool has_layer) {
 }
 
 /* "NAME=BEFORE:AFTER", without the colon where one of them is empty. NULL: out of memory. */
-static char *join(const char *name, const char *before, const char *after) {
+static char *join_entry(const char *name, const char *before, const char *after) {
   char *entry = NULL;
   if (!before) before = "";
   if (!after) after = "";
@@ -110,7 +110,7 @@ static char *make_options(const struct tide_vulkan_job *job,
   if (!to) return NULL;
   print_options(job, extra, to);
   if (fclose(to) != 0) return NULL;
-  char *entry = join(TIDE_VULKAN_OPTIONS, text, NULL);
+  char *entry = join_entry(TIDE_VULKAN_OPTIONS, text, NULL);
   free(text);
   return entry;
 }
@@ -121,11 +121,11 @@ static bool append_layer(char **at, const struct tide_vulkan_job *job, const cha
   char buffer[4096];
   const char *layers = layer_directory(buffer, sizeof buffer);
   if (!(*at++ = make_options(job, extra))) return false;
-  if (!(*at++ = join(TIDE_VULKAN_DIRECTORY, run, NULL))) return false;
-  if (!(*at++ = join(ADD_LAYER_PATH, layers, getenv(ADD_LAYER_PATH)))) return false;
-  if (!(*at++ = join(INSTANCE_LAYERS, getenv(INSTANCE_LAYERS), TIDE_VULKAN_LAYER_NAME)))
+  if (!(*at++ = join_entry(TIDE_VULKAN_DIRECTORY, run, NULL))) return false;
+  if (!(*at++ = join_entry(ADD_LAYER_PATH, layers, getenv(ADD_LAYER_PATH)))) return false;
+  if (!(*at++ = join_entry(INSTANCE_LAYERS, getenv(INSTANCE_LAYERS), TIDE_VULKAN_LAYER_NAME)))
     return false;
-  return !extra->replay || (*at = join(TIDE_VULKAN_REPLAY, extra->replay, NULL)) != NULL;
+  return !extra->replay || (*at = join_entry(TIDE_VULKAN_REPLAY, extra->replay, NULL)) != NULL;
 }
 
 char **tide_vulkan_environment(const struct tide_vulkan_job *job, const char *run,

@@ -103,8 +103,9 @@ static unsigned judge_ending(const struct tide_vulkan_ending *plain,
 }
 
 /* Says of a run that is over whether it failed, and why. False: printed. */
-static bool judge(struct tide_vulkan_exploration *e, const char *output,
-                  const struct tide_vulkan_reports *reports, struct tide_vulkan_outcome *outcome) {
+static bool judge_run(struct tide_vulkan_exploration *e, const char *output,
+                      const struct tide_vulkan_reports *reports,
+                      struct tide_vulkan_outcome *outcome) {
   outcome->failures = judge_ending(&e->plain, &outcome->ending);
   outcome->is_silent = !reports->count && !reports->broken;
   outcome->is_broken = reports->broken > 0;
@@ -165,13 +166,14 @@ bool tide_vulkan_explore_once(struct tide_vulkan_exploration *e,
   if (!tide_vulkan_targets_remove(&e->targets, false)) return false;
   if (!run_program(e, extra, limit_ns, output, &out_outcome->ending)) return false;
   if (!tide_vulkan_reports_read(out_reports, run)) return false;
-  return judge(e, output, out_reports, out_outcome);
+  return judge_run(e, output, out_reports, out_outcome);
 }
 
 /* ---- the program alone ----------------------------------------------------------- */
 
-static bool refuse(struct tide_vulkan_exploration *e, const char *format, ...) TIDE_PRINTF(2, 3);
-static bool refuse(struct tide_vulkan_exploration *e, const char *format, ...) {
+static bool refuse_run(struct tide_vulkan_exploration *e, const char *format, ...)
+    TIDE_PRINTF(2, 3);
+static bool refuse_run(struct tide_vulkan_exploration *e, const char *format, ...) {
   va_list list;
   va_start(list, format);
   vsnprintf(e->reason, sizeof e->reason, format, list);
@@ -185,8 +187,8 @@ static bool check_plain(struct tide_vulkan_exploration *e, const struct tide_vul
   char text[128];
   if (ending->end == TIDE_VULKAN_EXITED) return true;
   print_tail(output, stderr);
-  return refuse(e, "without the layer, too, the program does not end well: %s",
-                tide_vulkan_ending_text(ending, text, sizeof text));
+  return refuse_run(e, "without the layer, too, the program does not end well: %s",
+                    tide_vulkan_ending_text(ending, text, sizeof text));
 }
 
 /* Runs the program twice without the layer. False: there is nothing to compare with. */
@@ -209,15 +211,15 @@ static bool run_plain(struct tide_vulkan_exploration *e) {
     return false;
   e->slowest_ns = e->plain.took_ns > again.took_ns ? e->plain.took_ns : again.took_ns;
   if (again.number != e->plain.number)
-    return refuse(e,
-                  "the exit status differs from run to run without the layer (%d, %d): nothing "
-                  "can be compared",
-                  e->plain.number, again.number);
+    return refuse_run(e,
+                      "the exit status differs from run to run without the layer (%d, %d): nothing "
+                      "can be compared",
+                      e->plain.number, again.number);
   if (difference.target)
-    return refuse(e,
-                  "the output differs from run to run without the layer (%s, from byte %llu "
-                  "on): nothing can be compared",
-                  difference.target, (unsigned long long)difference.offset);
+    return refuse_run(e,
+                      "the output differs from run to run without the layer (%s, from byte %llu "
+                      "on): nothing can be compared",
+                      difference.target, (unsigned long long)difference.offset);
   return true;
 }
 

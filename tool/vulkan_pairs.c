@@ -20,7 +20,7 @@ static size_t slot_of(const struct tide_vulkan_pairs *pairs, uint64_t earlier, u
 }
 
 /* Half of the room stays empty. False: no room, or no memory. */
-static bool grow(struct tide_vulkan_pairs *pairs) {
+static bool grow_slots(struct tide_vulkan_pairs *pairs) {
   if (pairs->count * 2 < pairs->room) return true;
   if (pairs->count >= PAIRS_MOST) return false;
   struct tide_vulkan_pairs wider = {.room = pairs->room ? pairs->room * 2 : 256,
@@ -38,7 +38,7 @@ static bool grow(struct tide_vulkan_pairs *pairs) {
 
 static void add_pair(struct tide_vulkan_pairs *pairs, uint64_t first, uint64_t second) {
   uint64_t earlier = first < second ? first : second, later = first < second ? second : first;
-  if (!grow(pairs)) {
+  if (!grow_slots(pairs)) {
     pairs->is_cut = true;
     return;
   }

@@ -74,7 +74,7 @@ static _Noreturn void execute(const struct tide_vulkan_run *run, pid_t tool, int
 }
 
 /* Starts the program. Returns 0, or errno. */
-static int start(struct watch *watch) {
+static int start_program(struct watch *watch) {
   const struct tide_vulkan_run *run = watch->run;
   int failure[2], error = 0;
   pid_t tool = getpid();
@@ -200,7 +200,7 @@ static void rename_reports(const char *run, const char *from, const char *to) {
 }
 
 /* Makes the file that asks for reports, anew. Returns how many living processes will answer. */
-static size_t ask(const char *run) {
+static size_t ask_processes(const char *run) {
   uint64_t processes[TIDE_VULKAN_PROCESSES_MOST];
   size_t count = tide_vulkan_list(run, "ready", processes), asked = 0;
   char path[TIDE_VULKAN_PATH_MOST];
@@ -220,7 +220,7 @@ static void request_reports(struct watch *watch) {
   if (!run) return;
   rename_reports(run, "report", "earlier");
   find_processes(watch);
-  size_t asked = ask(run);
+  size_t asked = ask_processes(run);
   while (tide_vulkan_list(run, "report", processes) < asked && now_ns() < deadline &&
          !watch->is_hurried && find_processes(watch))
     wait_step(watch, STEP);
@@ -271,7 +271,7 @@ struct tide_vulkan_ending tide_vulkan_run(const struct tide_vulkan_run *run) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   tide_vulkan_descendants(&watch.strangers, NULL);
   tide_vulkan_set_running(true);
-  int error = start(&watch);
+  int error = start_program(&watch);
   if (error) {
     tide_tool_error("cannot start '%s': %s", run->program[0], strerror(error));
   } else {

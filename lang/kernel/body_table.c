@@ -1,6 +1,6 @@
 /* The built-in bodies: their names, parameters and one line for people. */
-#include "base/memory.h"
-#include "kernel/body.h"
+#include "base/alloc.h"
+#include "kernel/builtin_bodies.h"
 
 /* Where there is no OS, bodies are only described: a simulation needs to know what they take, and
  * runs none. */

@@ -1,5 +1,5 @@
 /* Bodies over plain bytes and words: fill, iota, copy, add, reduce, hash, combine. */
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 #include "kernel/wide.h"
 
 #include <string.h>

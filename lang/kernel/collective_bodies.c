@@ -3,7 +3,7 @@
  * N parts run side by side over the same buffers. Each buffer is cut into as many
  * slices as there are parts, and part p touches slice p of every buffer and
  * nothing else: parts share no byte, so none waits for another. */
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 #include "kernel/wide.h"
 
 #include <string.h>
@@ -18,8 +18,8 @@ struct slices {
 
 /* Slice `part` of `parts` of every member. All that are there have one size, a multiple of `unit`.
  */
-static bool cut(const struct tide_argument *members, int64_t part, int64_t parts, size_t unit,
-                struct slices *out_slices) {
+static bool cut_slice(const struct tide_argument *members, int64_t part, int64_t parts, size_t unit,
+                      struct slices *out_slices) {
   if (parts < 1 || parts > PARTS_MOST || part < 0 || part >= parts) return false;
   const struct tide_argument *model = NULL;
   for (size_t i = 0; i < MEMBERS_MOST; i++) {
@@ -60,7 +60,7 @@ TIDE_INLINE void sum_slices(const struct slices *slices) {
 enum tide_status tide_body_allreduce(void *arguments) {
   const struct tide_argument *a = arguments;
   struct slices slices;
-  if (!cut(a + 2, a[0].integer, a[1].integer, sizeof(uint32_t), &slices)) return TIDE_INVALID;
+  if (!cut_slice(a + 2, a[0].integer, a[1].integer, sizeof(uint32_t), &slices)) return TIDE_INVALID;
   sum_slices(&slices);
   return TIDE_OK;
 }
@@ -74,7 +74,7 @@ static void spread(const struct slices *slices, size_t source) {
 enum tide_status tide_body_allgather(void *arguments) {
   const struct tide_argument *a = arguments;
   struct slices slices;
-  if (!cut(a + 2, a[0].integer, a[1].integer, 1, &slices)) return TIDE_INVALID;
+  if (!cut_slice(a + 2, a[0].integer, a[1].integer, 1, &slices)) return TIDE_INVALID;
   if (a[0].integer >= MEMBERS_MOST || !slices.members[a[0].integer]) return TIDE_INVALID;
   spread(&slices, (size_t)a[0].integer);
   return TIDE_OK;
@@ -84,7 +84,7 @@ enum tide_status tide_body_broadcast(void *arguments) {
   const struct tide_argument *a = arguments;
   int64_t root = a[2].integer;
   struct slices slices;
-  if (!cut(a + 3, a[0].integer, a[1].integer, 1, &slices)) return TIDE_INVALID;
+  if (!cut_slice(a + 3, a[0].integer, a[1].integer, 1, &slices)) return TIDE_INVALID;
   if (root < 0 || root >= MEMBERS_MOST || !slices.members[root]) return TIDE_INVALID;
   spread(&slices, (size_t)root);
   return TIDE_OK;

@@ -1,5 +1,5 @@
 /* Bodies that compute nothing: nop, fail, spin. */
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 
 #include <time.h>
 

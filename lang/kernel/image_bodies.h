@@ -3,7 +3,7 @@
 #ifndef TIDE_KERNEL_IMAGE_H
 #define TIDE_KERNEL_IMAGE_H
 
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 
 #define TIDE_CHANNELS_MOST 4
 

@@ -1,6 +1,6 @@
 /* read, write, sync: on a host thread, or described for a storage ring. */
 #include "device/transfer.h"
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 
 static enum tide_status describe(const struct tide_argument *file,
                                  const struct tide_argument *offset,

@@ -4,7 +4,7 @@
  * to the stack once and used by all rows of c; four rows of c at a time keep their
  * sums in registers. The order in which products are added depends on n alone, so
  * the result is the same bits on every run and machine. */
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 #include "kernel/wide.h"
 
 #define ORDER_MOST 65536

@@ -1,7 +1,7 @@
 /* Plugins: bodies from a shared object. What it says about itself is checked here
  * once, so that whoever uses the table can trust it. */
 #include "base/text.h"
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 
 #include <dlfcn.h>
 #include <errno.h>

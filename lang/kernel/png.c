@@ -4,7 +4,7 @@
  * all their state in one struct that outlives the jump. The file is addressed by
  * offsets from its start; where its own position stands does not matter. */
 #include "device/transfer.h"
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 
 #include <errno.h>
 #include <png.h>
@@ -35,7 +35,7 @@ static _Noreturn void on_error(png_structp png, png_const_charp text) {
 
 static void on_warning(png_structp png, png_const_charp text) { (void)png, (void)text; }
 
-static void move(png_structp png, png_bytep bytes, size_t size, enum tide_io_verb verb) {
+static void move_bytes(png_structp png, png_bytep bytes, size_t size, enum tide_io_verb verb) {
   struct codec *codec = codec_of(png);
   struct tide_io io = {.descriptor = codec->file->descriptor,
                        .data = bytes,
@@ -48,10 +48,10 @@ static void move(png_structp png, png_bytep bytes, size_t size, enum tide_io_ver
 }
 
 static void on_write(png_structp png, png_bytep bytes, size_t size) {
-  move(png, bytes, size, TIDE_IO_WRITE);
+  move_bytes(png, bytes, size, TIDE_IO_WRITE);
 }
 static void on_read(png_structp png, png_bytep bytes, size_t size) {
-  move(png, bytes, size, TIDE_IO_READ);
+  move_bytes(png, bytes, size, TIDE_IO_READ);
 }
 static void on_flush(png_structp png) { (void)png; }
 

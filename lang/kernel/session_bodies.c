@@ -1,8 +1,8 @@
 /* What clients of a service can have done beside the service's own bodies. Each body looks at every
  * size before it touches a byte, and believes no byte: clients may write into their buffers at any
  * time. */
-#include "base/memory.h"
-#include "kernel/body.h"
+#include "base/alloc.h"
+#include "kernel/builtin_bodies.h"
 
 #define TILE 4u         /* pixels of 4 bytes, in squares of 4 x 4 */
 #define SPIN_MOST 20000 /* microseconds */

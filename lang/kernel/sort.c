@@ -3,7 +3,7 @@
  * A radix sort from the top byte down ("American flag"): count how often each
  * byte value comes, then swap every word into its bucket, then do the same within
  * each bucket with the next byte. At most four levels deep, whatever the input. */
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 
 #define BUCKETS 256
 #define FEW 48 /* below this an insertion sort is faster than counting */
@@ -18,7 +18,7 @@ static void insertion_sort(tide_any_u32 *words, size_t count) {
 }
 
 /* Swaps each word into the bucket of its byte at `shift`. ends[b] is where bucket b ends. */
-static void deal(tide_any_u32 *words, size_t count, unsigned shift, size_t ends[BUCKETS]) {
+static void deal_buckets(tide_any_u32 *words, size_t count, unsigned shift, size_t ends[BUCKETS]) {
   size_t heads[BUCKETS] = {0}, total = 0;
   for (size_t i = 0; i < count; i++) heads[words[i] >> shift & 255]++;
   for (size_t b = 0; b < BUCKETS; b++) {
@@ -42,7 +42,7 @@ static void deal(tide_any_u32 *words, size_t count, unsigned shift, size_t ends[
 /* Recursion ends at shift 0: four levels. */
 static void radix_sort(tide_any_u32 *words, size_t count, unsigned shift) {
   size_t ends[BUCKETS], start = 0;
-  deal(words, count, shift, ends);
+  deal_buckets(words, count, shift, ends);
   if (shift == 0) return;
   for (size_t b = 0; b < BUCKETS; start = ends[b++]) {
     size_t size = ends[b] - start;

@@ -2,7 +2,7 @@
  * time. An argument's pieces become runs of pages, each with the tags of whatever lies in it; the
  * body gets the consumers' view of them in the place of the buffer. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "tidemark/kernel.h"
 #include "tidemark/run.h"
@@ -101,8 +101,8 @@ static void lay_out(struct loading *l, const struct tide_argument *argument, siz
 
 /* ---- one argument ------------------------------------------------------------------------- */
 
-static enum tide_status load(struct taker *taker, struct loading *l,
-                             struct tide_argument *argument) {
+static enum tide_status load_argument(struct taker *taker, struct loading *l,
+                                      struct tide_argument *argument) {
   size_t page = taker->medium->region.page;
   lay_out(l, argument, page);
   for (size_t i = 0; i < l->run_count; i++) {
@@ -125,8 +125,8 @@ static enum tide_status load(struct taker *taker, struct loading *l,
 }
 
 /* When a run stalled, is told of the first piece in it that had a share in that. */
-static void note(struct loading *l, const struct tide_request *request, const struct run *run,
-                 enum tide_status status, size_t page) {
+static void note_stall(struct loading *l, const struct tide_request *request, const struct run *run,
+                       enum tide_status status, size_t page) {
   bool told = !request->stalled;
   for (size_t i = 0; i < l->taken->piece_count; i++) {
     struct tide_taken_piece *piece = &l->taken->pieces[i];
@@ -151,14 +151,14 @@ static enum tide_status tags_status(const struct run *run) {
   return TIDE_OK;
 }
 
-static enum tide_status finish(struct taker *taker, struct loading *l) {
+static enum tide_status finish_argument(struct taker *taker, struct loading *l) {
   enum tide_status first = TIDE_OK;
   for (size_t i = 0; i < l->run_count; i++) {
     struct tide_request *request = &l->requests[i];
     enum tide_status status = tide_request_finish(taker->medium, request, NULL);
     TIDE_ASSERT(status != TIDE_INVALID);
     if (status == TIDE_CANCELLED) status = tags_status(&l->runs[i]);
-    note(l, request, &l->runs[i], status, taker->medium->region.page);
+    note_stall(l, request, &l->runs[i], status, taker->medium->region.page);
     if (first == TIDE_OK) first = status;
   }
   return first;
@@ -172,7 +172,7 @@ static bool all_there(const struct tide_taken_argument *argument) {
   return true;
 }
 
-static enum tide_status call(void *self, struct tide_taken *taken) {
+static enum tide_status call_taken(void *self, struct tide_taken *taken) {
   struct taker *taker = self;
   _Alignas(16) struct tide_argument arguments[TIDE_PARAMS_MAX];
   struct loading *loading[TIDE_PARAMS_MAX];
@@ -186,11 +186,11 @@ static enum tide_status call(void *self, struct tide_taken *taken) {
     if (!l) break;
     l->taken = &taken->taken[i];
     loading[count++] = l;
-    status = load(taker, l, &arguments[l->taken->argument]);
+    status = load_argument(taker, l, &arguments[l->taken->argument]);
   }
   if (status == TIDE_OK) status = taken->body->class_.host(arguments);
   for (size_t i = 0; i < count; i++) {
-    enum tide_status came = finish(taker, loading[i]);
+    enum tide_status came = finish_argument(taker, loading[i]);
     if (came != TIDE_OK) status = came; /* the body has read zeros */
     tide_free(taker->medium->allocator, loading[i], 1, sizeof *loading[i]);
   }
@@ -212,9 +212,9 @@ static enum tide_status say_why(struct tide_diag *diag, enum tide_status status)
 
 /* One operation's runs have a half to themselves: the last page of a piece is its own, and pages
  * come in rows. */
-static enum tide_status open(void *self, struct tide_context *context, const char *label,
-                             uint64_t bytes, uint32_t pieces, void **out_taker,
-                             struct tide_diag *diag) {
+static enum tide_status open_taker(void *self, struct tide_context *context, const char *label,
+                                   uint64_t bytes, uint32_t pieces, void **out_taker,
+                                   struct tide_diag *diag) {
   uint64_t half = bytes / (uint64_t)sysconf(_SC_PAGESIZE) + pieces + 1;
   struct tide_medium_params params = {.struct_size = sizeof params,
                                       .label = label,
@@ -242,6 +242,6 @@ static void close_taker(void *self) {
 }
 
 const struct tide_take_source *tide_medium_takes(void) {
-  static const struct tide_take_source source = {open, call, close_taker, NULL};
+  static const struct tide_take_source source = {open_taker, call_taken, close_taker, NULL};
   return &source;
 }

@@ -1,5 +1,5 @@
 #include "program/arena.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define CHUNK_SIZE 16384
 #define ALIGNMENT 16

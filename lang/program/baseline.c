@@ -1,6 +1,6 @@
 /* The program of events, and the one of barriers: see baseline.h. */
 #include "program/baseline.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_graph.h"
 
@@ -94,7 +94,7 @@ void tide_baseline_needs(const struct tide_run *run, uint32_t queue, uint32_t *o
   *out_signals = plan->most_signals + (b->by_events ? b->most_signals[queue] : 0);
 }
 
-static bool make(struct tide_run *run, struct tide_baseline *b) {
+static bool make_baseline(struct tide_run *run, struct tide_baseline *b) {
   const struct tide_allocator *a = run->allocator;
   const struct tide_plan_tables *tables = run->tables;
   size_t operations = b->graph.node_count;
@@ -138,7 +138,7 @@ enum tide_status tide_baseline_create(struct tide_run *run, struct tide_diag *di
   if (b->by_events && b->graph.edge_count > EVENTS_MOST)
     return tide_diag_set(diag, TIDE_FULL, "%zu dependencies are too many events; at most %u",
                          b->graph.edge_count, EVENTS_MOST);
-  if (!make(run, b)) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
+  if (!make_baseline(run, b)) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   status = look_at_steps(run, diag);
   group_edges(run);
   count_needs(run);

@@ -1,5 +1,5 @@
 /* Memory with a list of uses, for programs without frontiers. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "memory/pool.h"
 #include "program/baseline.h"
 
@@ -18,7 +18,7 @@ static bool any_open(const struct tide_run *run, const struct tide_baseline_bloc
   return false;
 }
 
-static bool fits(const struct tide_baseline_block *block, uint64_t size) {
+static bool fits_block(const struct tide_baseline_block *block, uint64_t size) {
   return block->size >= size && block->size / 2 <= size;
 }
 
@@ -59,7 +59,7 @@ static struct tide_baseline_block *new_block(struct tide_baseline_pool *pool, ui
 
 /* The last buffer's uses come after all before them, so they alone count; without any, the uses
  * before still do. */
-static void begin(const struct tide_run *run, struct tide_baseline_block *block) {
+static void drop_finished_uses(const struct tide_run *run, struct tide_baseline_block *block) {
   size_t kept = 0, first = block->use_count > block->past ? block->past : 0;
   for (size_t i = first; i < block->use_count; i++) {
     const struct tide_baseline_use *use = &block->uses[i];
@@ -78,7 +78,7 @@ static struct tide_baseline_block **find_free(const struct tide_run *run,
   struct tide_baseline_block **oldest = NULL;
   *out_waits = false;
   for (struct tide_baseline_block **at = &pool->free; *at; at = &(*at)->next) {
-    if (!fits(*at, size)) continue;
+    if (!fits_block(*at, size)) continue;
     if (!any_open(run, *at, queue)) return at;
     if (!oldest) oldest = at;
   }
@@ -115,7 +115,7 @@ enum tide_status tide_baseline_alloc(struct tide_run *run, struct tide_baseline_
   pool->live += block->size;
   if (pool->live > pool->peak) pool->peak = pool->live;
   block->next = NULL;
-  begin(run, block);
+  drop_finished_uses(run, block);
   *out_block = block;
   return TIDE_OK;
 }

@@ -1,6 +1,6 @@
 /* Operations find their bodies, and arguments their parameters. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/lex.h"
 #include "program/name_table.h"
 #include "program/plan.h"
@@ -64,8 +64,8 @@ static bool set_body(struct binder *b) {
 
 /* ---- arguments --------------------------------------------------------------------- */
 
-static bool fits(const struct binder *b, const struct tide_param *param,
-                 const struct tide_program_argument *a) {
+static bool fits_param(const struct binder *b, const struct tide_param *param,
+                       const struct tide_program_argument *a) {
   enum tide_symbol_kind symbol = TIDE_SYMBOL_NUMBER;
   if (a->form == TIDE_FORM_REFERENCE) symbol = b->plan->program->symbols[a->reference.symbol].kind;
   switch (param->kind) {
@@ -102,15 +102,15 @@ static bool file_fits(struct binder *b, const struct tide_program_argument *a) {
   return true;
 }
 
-static bool put(struct binder *b, size_t index, const struct tide_program_argument *a,
-                uint32_t element) {
+static bool put_argument(struct binder *b, size_t index, const struct tide_program_argument *a,
+                         uint32_t element) {
   const struct tide_param *param = &b->body->params[index];
   const char *body = b->body->class_.name;
   if (b->params[index].argument) {
     return tide_error(b->errors, TIDE_MISMATCH, a->line, a->column,
                       "%s: argument '%s' is given twice", body, param->name);
   }
-  if (!fits(b, param, a)) {
+  if (!fits_param(b, param, a)) {
     return tide_error(b->errors, TIDE_MISMATCH, a->line, a->column,
                       "%s: argument '%s' must be %s, not %s", body, param->name,
                       kind_text(param->kind), argument_text(b, a));
@@ -130,7 +130,7 @@ static bool put_named(struct binder *b, const struct tide_program_argument *a) {
   for (size_t i = 0; i < b->body->param_count; i++) {
     const char *name = b->body->params[i].name;
     if (tide_word_equal(text, a->name.length, name)) {
-      if (a->form != TIDE_FORM_REFERENCE || !a->reference.all) return put(b, i, a, 0);
+      if (a->form != TIDE_FORM_REFERENCE || !a->reference.all) return put_argument(b, i, a, 0);
       return tide_error(b->errors, TIDE_MISMATCH, a->line, a->column,
                         "'[*]' is several arguments; give it without a name");
     }
@@ -155,7 +155,7 @@ static bool put_positional(struct binder *b, const struct tide_program_argument 
                       b->body->param_count == 1 ? "" : "s");
   }
   for (uint32_t element = 0; element < count; element++) {
-    if (!put(b, b->position++, a, element)) return false;
+    if (!put_argument(b, b->position++, a, element)) return false;
   }
   return true;
 }

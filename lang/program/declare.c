@@ -1,7 +1,8 @@
 /* Declarations: what there is. */
 #include "program/parse.h"
 
-static struct tide_declaration *add(struct tide_parser *parser, enum tide_declaration_kind kind) {
+static struct tide_declaration *add_declaration(struct tide_parser *parser,
+                                                enum tide_declaration_kind kind) {
   struct tide_declaration *declaration = tide_parser_get(parser, sizeof *declaration);
   if (!declaration) return NULL;
   declaration->kind = kind;
@@ -159,7 +160,7 @@ bool tide_parse_declaration(struct tide_parser *parser, bool *out_is) {
       return tide_error(parser->errors, TIDE_CORRUPT, parser->token.line, parser->token.column,
                         "'%s' stands outside of 'for' and 'if'", words[i].word);
     }
-    struct tide_declaration *declaration = add(parser, words[i].kind);
+    struct tide_declaration *declaration = add_declaration(parser, words[i].kind);
     if (words[i].kind != TIDE_DECLARE_REQUIRE) tide_parser_advance(parser);
     return declaration && words[i].parse(parser, declaration);
   }

@@ -1,6 +1,6 @@
 #include "program/dry_run.h"
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 bool tide_dry_run_init(struct tide_dry_run *r, const struct tide_plan *plan,
                        struct tide_errors *errors) {
@@ -86,7 +86,7 @@ static bool copy_values(struct tide_dry_run *r, const struct tide_step_value *va
 
 /* ---- who waits for a timeline: a pairing heap ------------------------------------------- */
 
-static uint32_t meld(struct tide_dry_run *r, uint32_t a, uint32_t b) {
+static uint32_t meld_held(struct tide_dry_run *r, uint32_t a, uint32_t b) {
   struct tide_held *held = r->held;
   if (!a) return b;
   if (!b) return a;
@@ -104,10 +104,10 @@ static void await(struct tide_dry_run *r, uint32_t op, const struct tide_held_va
   uint32_t *heap = &r->timelines[wait->timeline].heap;
   r->held[op].awaited = wait->value;
   r->held[op].child = r->held[op].sibling = 0;
-  *heap = meld(r, *heap, op);
+  *heap = meld_held(r, *heap, op);
 }
 
-static uint32_t pop(struct tide_dry_run *r, uint32_t *heap) {
+static uint32_t pop_held(struct tide_dry_run *r, uint32_t *heap) {
   struct tide_held *held = r->held;
   uint32_t top = *heap, rest = held[top].child, pairs = 0, merged = 0;
   while (rest) { /* in pairs from the left … */
@@ -115,14 +115,14 @@ static uint32_t pop(struct tide_dry_run *r, uint32_t *heap) {
     rest = b ? held[b].sibling : 0;
     held[a].sibling = 0;
     if (b) held[b].sibling = 0;
-    a = meld(r, a, b);
+    a = meld_held(r, a, b);
     held[a].sibling = pairs;
     pairs = a;
   }
   while (pairs) { /* … then all into one from the right */
     uint32_t next = held[pairs].sibling;
     held[pairs].sibling = 0;
-    merged = meld(r, merged, pairs);
+    merged = meld_held(r, merged, pairs);
     pairs = next;
   }
   *heap = merged;
@@ -140,7 +140,7 @@ static void raise_value(struct tide_dry_run *r, uint32_t timeline, uint64_t valu
   struct tide_dry_run_timeline *t = &r->timelines[timeline];
   if (value <= t->reached) return;
   t->reached = value;
-  while (t->heap && r->held[t->heap].awaited <= value) make_ready(r, pop(r, &t->heap));
+  while (t->heap && r->held[t->heap].awaited <= value) make_ready(r, pop_held(r, &t->heap));
 }
 
 /* Takes the first of a queue out; the next one moves up. */
@@ -163,7 +163,7 @@ static void complete(struct tide_dry_run *r, uint32_t op) {
 }
 
 /* A part that only waits for the others. The last one lets all of them go. */
-static void arrive(struct tide_dry_run *r, uint32_t op) {
+static void join_collective(struct tide_dry_run *r, uint32_t op) {
   const struct tide_plan_collective *plan = &r->plan->collectives[r->held[op].collective];
   struct tide_dry_run_collective *c = &r->collectives[r->held[op].collective];
   if (r->held[op].arrived) return;
@@ -175,7 +175,7 @@ static void arrive(struct tide_dry_run *r, uint32_t op) {
 }
 
 /* Looks at what is first in its queue, or stands apart. */
-static void look(struct tide_dry_run *r, uint32_t op) {
+static void look_at_held(struct tide_dry_run *r, uint32_t op) {
   struct tide_held *held = &r->held[op];
   while (held->waits) {
     uint32_t at = held->waits;
@@ -192,7 +192,7 @@ static void look(struct tide_dry_run *r, uint32_t op) {
     wait->next = r->value_free;
     r->value_free = at;
   }
-  if (held->collective != TIDE_PLAN_NONE) arrive(r, op);
+  if (held->collective != TIDE_PLAN_NONE) join_collective(r, op);
   else complete(r, op);
 }
 
@@ -200,7 +200,7 @@ static void go_on(struct tide_dry_run *r) {
   while (r->ready) {
     uint32_t op = r->ready;
     r->ready = r->held[op].next_ready;
-    look(r, op);
+    look_at_held(r, op);
   }
 }
 
@@ -218,7 +218,7 @@ static void signal_all(struct tide_dry_run *r, const struct tide_step *step) {
     raise_value(r, step->signals[i].timeline, step->signals[i].value);
 }
 
-static bool hold(struct tide_dry_run *r, const struct tide_step *step) {
+static bool hold_step(struct tide_dry_run *r, const struct tide_step *step) {
   struct tide_dry_run_queue *queue = &r->queues[step->queue];
   uint32_t op = new_held(r);
   if (!op) return false;
@@ -266,10 +266,10 @@ bool tide_dry_run_step(struct tide_dry_run *r, const struct tide_step *step) {
   switch (step->kind) {
     case TIDE_STEP_OPERATION:
       if (!r->queues[step->queue].first && satisfied(r, step)) signal_all(r, step);
-      else if (!hold(r, step)) return false;
+      else if (!hold_step(r, step)) return false;
       break;
     case TIDE_STEP_PART:
-      if (!hold(r, step)) return false;
+      if (!hold_step(r, step)) return false;
       break;
     case TIDE_STEP_HOST_SIGNAL:
     case TIDE_STEP_HOST_EXTERNAL: signal_all(r, step); break;

@@ -1,5 +1,5 @@
 /* What a dry run left over: waits for what nobody signals, and cycles. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/dry_run.h"
 
 #define SHOWN_MAX 5 /* steps of a cycle in its message */

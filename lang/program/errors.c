@@ -1,7 +1,7 @@
 #include "program/errors.h"
 
-static void add(struct tide_errors *errors, enum tide_status status, uint32_t line, uint32_t column,
-                const char *format, va_list list) {
+static void add_error(struct tide_errors *errors, enum tide_status status, uint32_t line,
+                      uint32_t column, const char *format, va_list list) {
   struct tide_report *report = errors->report;
   if (errors->count++ == 0) errors->status = status;
   if (!report) return;
@@ -18,7 +18,7 @@ static void add(struct tide_errors *errors, enum tide_status status, uint32_t li
 static void add_text(struct tide_errors *errors, enum tide_status status, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  add(errors, status, 0, 0, format, list);
+  add_error(errors, status, 0, 0, format, list);
   va_end(list);
 }
 
@@ -27,7 +27,7 @@ bool tide_error(struct tide_errors *errors, enum tide_status status, uint32_t li
   if (errors->muted || tide_errors_enough(errors)) return false;
   va_list list;
   va_start(list, format);
-  add(errors, status, line, column, format, list);
+  add_error(errors, status, line, column, format, list);
   va_end(list);
   return false;
 }

@@ -2,7 +2,7 @@
 #include "program/explanation.h"
 
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/arena.h"
 #include "program/run_state.h"
 

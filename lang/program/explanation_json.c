@@ -1,5 +1,5 @@
 /* The explanation for scripts, and for the page. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/explanation.h"
 
 #define STEP_TEXT 256

@@ -1,5 +1,5 @@
 /* Why a wait is in its class, in a sentence. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/explanation.h"
 
 void tide_explain_name(const struct tide_explanation *e, tide_axis axis, uint64_t epoch,

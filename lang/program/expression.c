@@ -2,7 +2,7 @@
  * until their right side is complete (the shunting yard), so nothing recurses. */
 #include "program/parse.h"
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define OPERATORS_MAX 128 /* operators that wait at once */
 
@@ -54,7 +54,7 @@ bool tide_parse_code_name(struct tide_parser *parser, struct tide_name name,
                           .verb = TIDE_VERB_NAME, .place = name.at, .name = name.length});
 }
 
-static bool push(struct expression *e, struct operator_ o) {
+static bool push_operator(struct expression *e, struct operator_ o) {
   if (e->count == OPERATORS_MAX) {
     return tide_error(e->parser->errors, TIDE_FULL, o.line, o.column,
                       "this expression is nested too deep");
@@ -63,7 +63,7 @@ static bool push(struct expression *e, struct operator_ o) {
   return true;
 }
 
-static bool pop(struct expression *e) {
+static bool pop_operator(struct expression *e) {
   struct operator_ o = e->stack[--e->count];
   struct tide_program *program = e->parser->program;
   if (!emit(e->parser, (struct tide_instruction){.verb = o.verb, .place = o.place})) return false;
@@ -76,13 +76,13 @@ static bool pop(struct expression *e) {
 static bool pop_stronger(struct expression *e, unsigned strength) {
   while (e->count && e->stack[e->count - 1].kind >= PREFIX &&
          e->stack[e->count - 1].strength >= strength) {
-    if (!pop(e)) return false;
+    if (!pop_operator(e)) return false;
   }
   return true;
 }
 
-static struct operator_ here(const struct expression *e, enum operator_kind kind, unsigned strength,
-                             enum tide_verb verb) {
+static struct operator_ operator_here(const struct expression *e, enum operator_kind kind,
+                                      unsigned strength, enum tide_verb verb) {
   const struct tide_token *token = &e->parser->token;
   return (struct operator_){.kind = (uint8_t)kind,
                             .strength = (uint8_t)strength,
@@ -92,12 +92,14 @@ static struct operator_ here(const struct expression *e, enum operator_kind kind
                             .column = token->column};
 }
 
-static bool open(struct expression *e, enum operator_kind kind) {
+static bool open_group(struct expression *e, enum operator_kind kind) {
   if (++e->depth > TIDE_PROGRAM_NESTING_MAX) {
     return tide_error(e->parser->errors, TIDE_FULL, e->parser->token.line, e->parser->token.column,
                       "parentheses are nested deeper than %d", TIDE_PROGRAM_NESTING_MAX);
   }
-  if (!push(e, here(e, kind, 0, kind == OPEN_MAXIMUM ? TIDE_VERB_MAXIMUM : TIDE_VERB_MINIMUM)))
+  if (!push_operator(
+          e,
+          operator_here(e, kind, 0, kind == OPEN_MAXIMUM ? TIDE_VERB_MAXIMUM : TIDE_VERB_MINIMUM)))
     return false;
   tide_parser_advance(e->parser);
   return kind == OPEN_PAREN || tide_parser_expect(e->parser, '(', "'('");
@@ -109,7 +111,7 @@ static bool prefix_not(struct expression *e) {
     return tide_error(e->parser->errors, TIDE_CORRUPT, e->parser->token.line,
                       e->parser->token.column, "put 'not …' in parentheses here");
   }
-  if (!push(e, here(e, PREFIX, STRENGTH_NOT, TIDE_VERB_NOT))) return false;
+  if (!push_operator(e, operator_here(e, PREFIX, STRENGTH_NOT, TIDE_VERB_NOT))) return false;
   tide_parser_advance(e->parser);
   return true;
 }
@@ -119,12 +121,13 @@ static bool operand(struct expression *e, bool *out_operand) {
   struct tide_parser *parser = e->parser;
   const struct tide_token token = parser->token;
   *out_operand = false;
-  if (tide_token_mark(&token, '(')) return open(e, OPEN_PAREN);
-  if (tide_parser_at_word(parser, "min")) return open(e, OPEN_MINIMUM);
-  if (tide_parser_at_word(parser, "max")) return open(e, OPEN_MAXIMUM);
+  if (tide_token_mark(&token, '(')) return open_group(e, OPEN_PAREN);
+  if (tide_parser_at_word(parser, "min")) return open_group(e, OPEN_MINIMUM);
+  if (tide_parser_at_word(parser, "max")) return open_group(e, OPEN_MAXIMUM);
   if (tide_parser_at_word(parser, "not")) return prefix_not(e);
   if (tide_token_mark(&token, '-')) {
-    if (!push(e, here(e, PREFIX, STRENGTH_NEGATE, TIDE_VERB_NEGATE))) return false;
+    if (!push_operator(e, operator_here(e, PREFIX, STRENGTH_NEGATE, TIDE_VERB_NEGATE)))
+      return false;
     tide_parser_advance(parser);
     return true;
   }
@@ -157,13 +160,13 @@ static struct operator_ binary(const struct expression *e) {
                {TIDE_MARK_DIFFERENT, STRENGTH_COMPARE, TIDE_VERB_DIFFERENT}};
   bool whole = e->whole || e->depth > 0;
   if (whole && tide_parser_at_word(e->parser, "and"))
-    return here(e, BINARY, STRENGTH_AND, TIDE_VERB_TRUTH);
+    return operator_here(e, BINARY, STRENGTH_AND, TIDE_VERB_TRUTH);
   if (whole && tide_parser_at_word(e->parser, "or"))
-    return here(e, BINARY, STRENGTH_OR, TIDE_VERB_TRUTH);
+    return operator_here(e, BINARY, STRENGTH_OR, TIDE_VERB_TRUTH);
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
     if (tide_token_mark(&e->parser->token, marks[i].mark) &&
         (whole || marks[i].strength > STRENGTH_COMPARE)) {
-      return here(e, BINARY, marks[i].strength, (enum tide_verb)marks[i].verb);
+      return operator_here(e, BINARY, marks[i].strength, (enum tide_verb)marks[i].verb);
     }
   }
   return (struct operator_){0};
@@ -183,7 +186,7 @@ static bool push_binary(struct expression *e, struct operator_ o) {
     if (!emit(e->parser, (struct tide_instruction){.verb = verb, .place = o.place})) return false;
   }
   tide_parser_advance(e->parser);
-  return push(e, o);
+  return push_operator(e, o);
 }
 
 /* `,` and `)` behind an operand, inside of parentheses. */

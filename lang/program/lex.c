@@ -1,5 +1,5 @@
 #include "program/lex.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "tidemark/program.h"
 
@@ -158,21 +158,21 @@ static void lex_newlines(struct tide_lexer *lexer) {
   }
 }
 
-static void begin(const struct tide_lexer *lexer, struct tide_token *token) {
+static void begin_token(const struct tide_lexer *lexer, struct tide_token *token) {
   *token = (struct tide_token){
       .at = lexer->at, .line = lexer->line, .column = lexer->at - lexer->line_start + 1};
 }
 
 static void lex_blank(struct tide_lexer *lexer, struct tide_token *token) {
   if (peek(lexer, 0) == '#' && lexer->comments) {
-    begin(lexer, token);
+    begin_token(lexer, token);
     token->kind = TIDE_TOKEN_COMMENT;
     skip_comment(lexer);
     return;
   }
   if (peek(lexer, 0) == '#') {
     skip_comment(lexer);
-    begin(lexer, token);
+    begin_token(lexer, token);
   }
   if (peek(lexer, 0) == '\n') {
     token->kind = TIDE_TOKEN_NEWLINE;
@@ -183,7 +183,7 @@ static void lex_blank(struct tide_lexer *lexer, struct tide_token *token) {
 void tide_lexer_next(struct tide_lexer *lexer, struct tide_token *out_token) {
   for (;;) {
     skip_spaces(lexer);
-    begin(lexer, out_token);
+    begin_token(lexer, out_token);
     lex_blank(lexer, out_token);
     if (out_token->kind == TIDE_TOKEN_NEWLINE && lexer->after_comma && !lexer->comments) continue;
     break;

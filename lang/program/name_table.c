@@ -1,6 +1,6 @@
 #include "program/name_table.h"
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 const char *tide_symbol_kind_text(enum tide_symbol_kind kind) {
   switch (kind) {
@@ -33,7 +33,7 @@ static size_t slot_of(const struct tide_names *names, const char *text, size_t l
   return slot;
 }
 
-static bool grow(struct tide_names *names) {
+static bool grow_slots(struct tide_names *names) {
   const struct tide_allocator *allocator = names->program->allocator;
   size_t count = names->slot_count ? names->slot_count * 2 : 64;
   uint32_t *slots = tide_alloc(allocator, count, sizeof *slots);
@@ -51,7 +51,7 @@ static bool grow(struct tide_names *names) {
 static bool add_symbol(struct tide_names *names, struct tide_symbol symbol, uint32_t *out_symbol) {
   struct tide_program *program = names->program;
   const struct tide_allocator *allocator = program->allocator;
-  if (names->visible_count * 2 >= names->slot_count && !grow(names)) return false;
+  if (names->visible_count * 2 >= names->slot_count && !grow_slots(names)) return false;
   if (!tide_array_reserve(allocator, &program->symbols, &program->symbol_capacity,
                           program->symbol_count + 1, sizeof *program->symbols) ||
       !tide_array_reserve(allocator, &names->visible, &names->visible_capacity,

@@ -1,7 +1,7 @@
 /* Blocks and statements, and what all of the parser needs. */
 #include "base/params.h"
 #include "program/parse.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* ---- tokens -------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 #include "base/params.h"
 #include "program/plan.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* What is counted by symbol, statement, buffer and collective. */
 static bool make_values(struct tide_plan *plan, struct tide_errors *errors) {
@@ -25,8 +25,8 @@ static bool make_state(struct tide_plan *plan, struct tide_errors *errors) {
          tide_error_no_memory(errors);
 }
 
-static void make(struct tide_plan *plan, const struct tide_plan_params *params,
-                 struct tide_errors *errors) {
+static void make_plan(struct tide_plan *plan, const struct tide_plan_params *params,
+                      struct tide_errors *errors) {
   plan->operations_max = params->operations ? params->operations : TIDE_PLAN_OPERATIONS;
   if (plan->operations_max > INT64_MAX / 8) plan->operations_max = INT64_MAX / 8;
   if (!plan->program->resolved) {
@@ -59,7 +59,7 @@ enum tide_status tide_plan_create(const struct tide_program *program,
   plan->program = program;
   plan->allocator = program->allocator;
   tide_arena_init(&plan->arena, plan->allocator);
-  make(plan, params, &errors);
+  make_plan(plan, params, &errors);
   if (errors.count) {
     tide_plan_destroy(plan);
     return errors.status;

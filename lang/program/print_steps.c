@@ -1,5 +1,5 @@
 /* Steps as text: a line of a program without loops, parameters and expressions. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/plan.h"
 
 static void print_bytes(struct tide_text *text, const char *bytes) {

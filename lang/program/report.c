@@ -1,5 +1,5 @@
 #include "program/report.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* ---- numbers -------------------------------------------------------------------- */
 

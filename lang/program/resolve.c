@@ -1,7 +1,7 @@
 /* Every name in the program becomes a symbol, or an error. Declarations see what
  * stands above them; operations see all declarations, and the names of their blocks. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/name_table.h"
 #include "program/parse.h"
 
@@ -63,8 +63,8 @@ static bool unknown(struct resolver *r, const char *text, size_t length, uint32_
                     tide_suggestion_text(&suggestion, hint, sizeof hint));
 }
 
-static bool find(struct resolver *r, const char *text, size_t length, uint32_t line,
-                 uint32_t column, unsigned wanted, uint32_t *out_symbol) {
+static bool find_symbol(struct resolver *r, const char *text, size_t length, uint32_t line,
+                        uint32_t column, unsigned wanted, uint32_t *out_symbol) {
   const struct tide_symbol *symbol = tide_names_find(&r->names, text, length);
   if (!symbol) return unknown(r, text, length, line, column, wanted);
   *out_symbol = (uint32_t)(symbol - r->program->symbols);
@@ -95,7 +95,7 @@ static bool resolve_code(struct resolver *r, struct tide_code code) {
     }
     uint32_t line, column;
     tide_program_location(r->program, instruction->place, &line, &column);
-    if (!find(r, text, length, line, column, BIT(TIDE_SYMBOL_NUMBER), &instruction->name)) {
+    if (!find_symbol(r, text, length, line, column, BIT(TIDE_SYMBOL_NUMBER), &instruction->name)) {
       if (tide_errors_enough(r->errors)) return false;
       instruction->name = 0;
       good = false;
@@ -107,8 +107,9 @@ static bool resolve_code(struct resolver *r, struct tide_code code) {
 static bool resolve_string(struct resolver *r, struct tide_string *string) {
   for (struct tide_string_part *part = string->parts; part; part = part->next) {
     if (!part->is_name) continue;
-    if (!find(r, r->program->text + part->text.at, part->text.length, part->text.line,
-              part->text.column, BIT(TIDE_SYMBOL_NUMBER) | BIT(TIDE_SYMBOL_TEXT), &part->symbol)) {
+    if (!find_symbol(r, r->program->text + part->text.at, part->text.length, part->text.line,
+                     part->text.column, BIT(TIDE_SYMBOL_NUMBER) | BIT(TIDE_SYMBOL_TEXT),
+                     &part->symbol)) {
       return false;
     }
   }
@@ -139,8 +140,8 @@ static bool check_array(struct resolver *r, const struct tide_reference *referen
 static bool resolve_reference(struct resolver *r, struct tide_reference *reference, unsigned wanted,
                               bool all, bool bare) {
   const struct tide_name *name = &reference->name;
-  return find(r, r->program->text + name->at, name->length, name->line, name->column, wanted,
-              &reference->symbol) &&
+  return find_symbol(r, r->program->text + name->at, name->length, name->line, name->column, wanted,
+                     &reference->symbol) &&
          check_array(r, reference, all, bare) && resolve_code(r, reference->index);
 }
 

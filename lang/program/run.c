@@ -1,6 +1,6 @@
 /* A run from its creation to its end. */
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/params.h"
 #include "base/text.h"
 #include "program/run_state.h"
@@ -75,22 +75,22 @@ static enum tide_status submit_all(struct tide_run *run, struct tide_diag *diag)
   }
 }
 
-static uint64_t now(const struct tide_run *run) {
+static uint64_t time_now(const struct tide_run *run) {
   const struct tide_platform *platform = tide_context_platform(run->context);
   return platform->now(platform->self);
 }
 
 static enum tide_status execute(struct tide_run *run, struct tide_diag *diag) {
-  uint64_t start = now(run);
+  uint64_t start = time_now(run);
   enum tide_status status = submit_all(run, diag);
-  run->result.submit = now(run) - start;
+  run->result.submit = time_now(run) - start;
   if (run->params.submit_only) return status;
   if (run->params.paused) {
-    start = now(run);
+    start = time_now(run);
     tide_context_resume(run->context);
   }
   if (status == TIDE_OK) status = tide_run_drain(run, diag);
-  run->result.wall = now(run) - start;
+  run->result.wall = time_now(run) - start;
   return status;
 }
 

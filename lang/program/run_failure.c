@@ -1,6 +1,6 @@
 /* The first failure: noted when it happens, told with its place at the end. */
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_state.h"
 
@@ -23,7 +23,7 @@ tide_axis tide_run_queue_axis(const struct tide_run *run, uint32_t queue) {
 
 /* Operations finish under the scheduler's lock, so there is one writer at a time. What was
  * cancelled because the run is over is not a failure. */
-static void note(struct tide_run *run, const struct tide_event *event) {
+static void note_failure(struct tide_run *run, const struct tide_event *event) {
   struct tide_run_failure *failure = &run->failure;
   uint32_t queue;
   if (tide_load_relaxed(&failure->any) || tide_load_relaxed(&run->over)) return;
@@ -44,7 +44,7 @@ static void note_start(struct tide_run *run, const struct tide_event *event) {
 
 static void on_event(void *self, const struct tide_event *event) {
   struct tide_run *run = self;
-  if (event->kind == TIDE_EVENT_FINISH && event->status != TIDE_OK) note(run, event);
+  if (event->kind == TIDE_EVENT_FINISH && event->status != TIDE_OK) note_failure(run, event);
   if (event->kind == TIDE_EVENT_START && run->takes) note_start(run, event);
   const struct tide_sink *next = run->params.sink;
   if (next) next->event(next->self, event);

@@ -1,5 +1,5 @@
 #include "program/run_graph.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_order.h"
 
@@ -60,7 +60,7 @@ static uint32_t *gate_of(const struct building *b, uint32_t queue) {
   return b->gates + (size_t)queue * b->axes;
 }
 
-static void join(uint32_t *to, const uint32_t *from, size_t axes) {
+static void join_clocks(uint32_t *to, const uint32_t *from, size_t axes) {
   for (size_t i = 0; i < axes; i++)
     if (from[i] > to[i]) to[i] = from[i];
 }
@@ -88,7 +88,7 @@ static void reduce(struct building *b, uint32_t operation, uint32_t queue, size_
     counts->fewest++;
     counts->fewest_cross += b->needs[i].axis != queue;
   }
-  for (size_t i = 0; i < count; i++) join(gate, b->needs[i].clock, b->axes);
+  for (size_t i = 0; i < count; i++) join_clocks(gate, b->needs[i].clock, b->axes);
   memcpy(clock, gate, b->axes * sizeof *clock);
   clock[queue] = b->epoch_of[operation];
   if (b->in_order[queue]) gate[queue] = clock[queue];
@@ -103,15 +103,15 @@ static void join_parts(struct building *b, uint32_t collective, const uint32_t *
   const struct tide_plan_collective *table = &b->tables->collectives[collective];
   uint32_t *all = b->instances[collective] + (size_t)(instance - 1) * b->axes;
   size_t count = table->queue_count;
-  for (size_t i = 0; i < count; i++) join(all, clock_of(b, parts[i]), b->axes);
+  for (size_t i = 0; i < count; i++) join_clocks(all, clock_of(b, parts[i]), b->axes);
   for (size_t i = 0; i < count; i++) {
     uint32_t queue = table->queues[i];
     uint32_t *clock = clock_of(b, parts[i]), *gate = gate_of(b, queue);
     for (size_t j = 0; j < count; j++)
       all[table->queues[j]] = b->in_order[table->queues[j]] ? b->epoch_of[parts[j]] - 1 : 0;
     uint32_t own = b->in_order[queue] ? b->epoch_of[parts[i]] : gate[queue];
-    join(clock, all, b->axes);
-    join(gate, clock, b->axes);
+    join_clocks(clock, all, b->axes);
+    join_clocks(gate, clock, b->axes);
     gate[queue] = own;
   }
   for (size_t j = 0; j < count; j++) all[table->queues[j]] = b->epoch_of[parts[j]];
@@ -221,8 +221,8 @@ static enum tide_status wait_for(struct building *b, struct tide_graph_node *nod
   return add_edge(b, node, producer);
 }
 
-static enum tide_status enter(void *self, const struct tide_step *step, void *token,
-                              struct tide_diag *diag) {
+static enum tide_status enter_node(void *self, const struct tide_step *step, void *token,
+                                   struct tide_diag *diag) {
   struct building *b = self;
   uint32_t operation = token ? (uint32_t)(uintptr_t)token - 1 : b->next;
   struct tide_graph_node *node = &b->graph->nodes[operation];
@@ -243,7 +243,7 @@ static enum tide_status enter(void *self, const struct tide_step *step, void *to
   return status == TIDE_OK ? TIDE_OK : tide_diag_set(diag, status, "out of memory");
 }
 
-static void *keep(void *self, const struct tide_step *step) {
+static void *keep_step(void *self, const struct tide_step *step) {
   (void)step;
   return (void *)(uintptr_t)(((struct building *)self)->next + 1);
 }
@@ -263,7 +263,7 @@ static bool make_collectives(struct building *b) {
   return true;
 }
 
-static bool make(struct building *b) {
+static bool make_tables(struct building *b) {
   const struct tide_plan_tables *tables = b->tables;
   const struct tide_allocator *a = b->graph->allocator;
   size_t operations = b->graph->node_count;
@@ -314,7 +314,8 @@ static void unmake(struct building *b) {
   tide_free(a, b->gates, tables->queue_count * b->axes, sizeof *b->gates);
 }
 
-static enum tide_status walk(struct building *b, struct tide_plan *plan, struct tide_diag *diag) {
+static enum tide_status walk_plan(struct building *b, struct tide_plan *plan,
+                                  struct tide_diag *diag) {
   struct tide_step step;
   tide_plan_rewind(plan);
   for (;;) {
@@ -344,13 +345,13 @@ enum tide_status tide_graph_create(struct tide_plan *plan, const struct tide_dev
   out_graph->counts.waits = 0;
   out_graph->node_count = (size_t)tables->operations;
   struct building b = {.tables = tables, .graph = out_graph, .edges = edges};
-  struct tide_run_order_client client = {&b, enter, keep, NULL};
-  enum tide_status status = make(&b) ? TIDE_OK : TIDE_NOMEM;
+  struct tide_run_order_client client = {&b, enter_node, keep_step, NULL};
+  enum tide_status status = make_tables(&b) ? TIDE_OK : TIDE_NOMEM;
   if (status == TIDE_OK) status = tide_run_order_create(tables, allocator, &client, &b.order);
   if (status != TIDE_OK) tide_diag_set(diag, status, "out of memory");
   for (size_t i = 0; status == TIDE_OK && i < tables->queue_count; i++)
     b.in_order[i] = tide_graph_in_order(tables, (uint32_t)i, kinds, kind_count);
-  if (status == TIDE_OK) status = walk(&b, plan, diag);
+  if (status == TIDE_OK) status = walk_plan(&b, plan, diag);
   out_graph->counts.known = status == TIDE_OK && b.clocks;
   unmake(&b);
   tide_plan_rewind(plan);

@@ -1,5 +1,5 @@
 /* The buffers of a run: the pool, static buffers, and the plan's alloc and free steps. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/baseline.h"
 
@@ -35,9 +35,10 @@ static void write_shortage(const struct tide_run *run, uint64_t size, struct tid
   else tide_text_format(text, "the buffer alone is larger");
 }
 
-static enum tide_status refuse(const struct tide_run *run, const struct tide_plan_buffer *buffer,
-                               enum tide_status status, uint32_t line, uint32_t column,
-                               struct tide_diag *diag) {
+static enum tide_status refuse_buffer(const struct tide_run *run,
+                                      const struct tide_plan_buffer *buffer,
+                                      enum tide_status status, uint32_t line, uint32_t column,
+                                      struct tide_diag *diag) {
   char why[128] = "";
   struct tide_text text;
   tide_text_init(&text, why, sizeof why);
@@ -56,7 +57,8 @@ enum tide_status tide_run_make_buffer(struct tide_run *run, size_t index, struct
   enum tide_status status = TIDE_NOMEM;
   if (buffer->size <= SIZE_MAX)
     status = tide_pool_alloc(run->pool, (size_t)buffer->size, NULL, buffer->label, &made->buffer);
-  if (status != TIDE_OK) return refuse(run, buffer, status, buffer->line, buffer->column, diag);
+  if (status != TIDE_OK)
+    return refuse_buffer(run, buffer, status, buffer->line, buffer->column, diag);
   made->data = tide_buffer_data(made->buffer);
   if (!run->params.submit_only && !run->params.stand_in)
     memset(made->data, 0, (size_t)buffer->size);
@@ -86,7 +88,7 @@ enum tide_status tide_run_alloc(struct tide_run *run, const struct tide_step *st
     status = try_alloc(run, step);
     if (waited == TIDE_DEADLOCK) break;
   }
-  if (status != TIDE_OK) return refuse(run, buffer, status, step->line, step->column, diag);
+  if (status != TIDE_OK) return refuse_buffer(run, buffer, status, step->line, step->column, diag);
   if (!run->baseline)
     run->buffers[step->buffer].data = tide_buffer_data(run->buffers[step->buffer].buffer);
   return TIDE_OK;

@@ -1,5 +1,5 @@
 #include "program/run_order.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 struct kept {
@@ -25,14 +25,14 @@ struct tide_run_order {
 
 /* ---- keeping a step ------------------------------------------------------------ */
 
-static void *put(char **at, const void *from, size_t size) {
+static void *put_bytes(char **at, const void *from, size_t size) {
   char *to = *at;
   if (size) memcpy(to, from, size);
   *at += size;
   return to;
 }
 
-static struct kept *copy(struct tide_run_order *order, const struct tide_step *step) {
+static struct kept *copy_step(struct tide_run_order *order, const struct tide_step *step) {
   size_t arguments = step->body->param_count * sizeof *step->arguments;
   size_t waits = step->wait_count * sizeof *step->waits;
   size_t signals = step->signal_count * sizeof *step->signals;
@@ -44,25 +44,25 @@ static struct kept *copy(struct tide_run_order *order, const struct tide_step *s
   char *at = (char *)(kept + 1);
   kept->size = size;
   kept->step = *step;
-  kept->step.arguments = put(&at, step->arguments, arguments);
-  kept->step.waits = put(&at, step->waits, waits);
-  kept->step.signals = put(&at, step->signals, signals);
-  kept->step.tags = put(&at, step->tags, tags);
+  kept->step.arguments = put_bytes(&at, step->arguments, arguments);
+  kept->step.waits = put_bytes(&at, step->waits, waits);
+  kept->step.signals = put_bytes(&at, step->signals, signals);
+  kept->step.tags = put_bytes(&at, step->tags, tags);
   kept->step.take_count = kept->step.piece_count = 0; /* nobody asks */
-  if (label) kept->step.label = put(&at, step->label, label);
+  if (label) kept->step.label = put_bytes(&at, step->label, label);
   return kept;
 }
 
-static void drop(struct tide_run_order *order, struct kept *kept) {
+static void drop_step(struct tide_run_order *order, struct kept *kept) {
   tide_free(order->allocator, kept, 1, kept->size);
 }
 
-static enum tide_status keep(struct tide_run_order *order, const struct tide_step *step) {
-  struct kept *kept = copy(order, step);
+static enum tide_status keep_step(struct tide_run_order *order, const struct tide_step *step) {
+  struct kept *kept = copy_step(order, step);
   if (!kept) return TIDE_NOMEM;
   if (order->client.keep) kept->token = order->client.keep(order->client.self, &kept->step);
   if (order->client.keep && !kept->token) {
-    drop(order, kept);
+    drop_step(order, kept);
     return TIDE_NOMEM;
   }
   struct line *line = &order->lines[step->queue];
@@ -97,22 +97,22 @@ static bool blocked(const struct line *line) {
   return false;
 }
 
-static enum tide_status enter(struct tide_run_order *order, const struct tide_step *step,
-                              void *token, struct tide_diag *diag) {
+static enum tide_status enter_step(struct tide_run_order *order, const struct tide_step *step,
+                                   void *token, struct tide_diag *diag) {
   enum tide_status status = order->client.enter(order->client.self, step, token, diag);
   promise(order, step);
   return status;
 }
 
 /* Takes a kept step out of its line and enters it. */
-static enum tide_status release(struct tide_run_order *order, struct line *line, struct kept **at,
-                                struct tide_diag *diag) {
+static enum tide_status release_step(struct tide_run_order *order, struct line *line,
+                                     struct kept **at, struct tide_diag *diag) {
   struct kept *kept = *at;
   *at = kept->next;
   if (line->last == &kept->next) line->last = at;
   order->kept--;
-  enum tide_status status = enter(order, &kept->step, kept->token, diag);
-  drop(order, kept);
+  enum tide_status status = enter_step(order, &kept->step, kept->token, diag);
+  drop_step(order, kept);
   return status;
 }
 
@@ -137,8 +137,8 @@ static enum tide_status try_collective(struct tide_run_order *order, uint32_t co
   for (size_t i = 0; i < table->queue_count; i++)
     if (!part_at_head(order, collective, i)) return TIDE_OK;
   for (size_t i = 0; i < table->queue_count && status == TIDE_OK; i++)
-    status =
-        release(order, &order->lines[table->queues[i]], part_at_head(order, collective, i), diag);
+    status = release_step(order, &order->lines[table->queues[i]],
+                          part_at_head(order, collective, i), diag);
   uint64_t instance = ++order->instances[collective];
   if (table->timeline != TIDE_PLAN_NONE) order->promised[table->timeline] = instance;
   *out_any = true;
@@ -152,7 +152,7 @@ static enum tide_status try_line(struct tide_run_order *order, struct line *line
     const struct tide_step *step = &(*at)->step;
     if (step->kind == TIDE_STEP_PART) return TIDE_OK;
     if (promised(order, step)) {
-      enum tide_status status = release(order, line, at, diag);
+      enum tide_status status = release_step(order, line, at, diag);
       if (status != TIDE_OK) return status;
       *out_any = true;
       continue;
@@ -164,7 +164,7 @@ static enum tide_status try_line(struct tide_run_order *order, struct line *line
 }
 
 /* What has entered may have let others go, and so on. */
-static enum tide_status settle(struct tide_run_order *order, struct tide_diag *diag) {
+static enum tide_status release_unblocked(struct tide_run_order *order, struct tide_diag *diag) {
   enum tide_status status = TIDE_OK;
   bool any = order->kept > 0;
   while (any && status == TIDE_OK) {
@@ -182,13 +182,13 @@ enum tide_status tide_run_order_step(struct tide_run_order *order, const struct 
   enum tide_status status = TIDE_OK;
   if (step->kind == TIDE_STEP_HOST_SIGNAL || step->kind == TIDE_STEP_HOST_EXTERNAL)
     promise(order, step);
-  else if (step->kind == TIDE_STEP_PART) status = keep(order, step);
+  else if (step->kind == TIDE_STEP_PART) status = keep_step(order, step);
   else if (step->kind != TIDE_STEP_OPERATION) return TIDE_OK;
   else if (promised(order, step) && !blocked(&order->lines[step->queue]))
-    status = enter(order, step, NULL, diag);
-  else status = keep(order, step);
+    status = enter_step(order, step, NULL, diag);
+  else status = keep_step(order, step);
   if (status == TIDE_NOMEM) return tide_diag_set(diag, status, "out of memory");
-  return status == TIDE_OK ? settle(order, diag) : status;
+  return status == TIDE_OK ? release_unblocked(order, diag) : status;
 }
 
 enum tide_status tide_run_order_finish(const struct tide_run_order *order, struct tide_diag *diag) {
@@ -233,7 +233,7 @@ void tide_run_order_destroy(struct tide_run_order *order) {
       struct kept *kept = order->lines[i].first;
       order->lines[i].first = kept->next;
       if (order->client.forget) order->client.forget(order->client.self, &kept->step, kept->token);
-      drop(order, kept);
+      drop_step(order, kept);
     }
   }
   tide_free(order->allocator, order->promised, order->tables->timeline_count,

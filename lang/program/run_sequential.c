@@ -2,7 +2,7 @@
  * before. What comes out of it is what must come out of every other way. */
 #include "base/atomic.h"
 #include "base/body_frame.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_order.h"
 #include "program/run_state.h"
@@ -150,8 +150,8 @@ static void finish_part(struct tide_run *run, const struct tide_step *step,
   *failure = TIDE_OK;
 }
 
-static enum tide_status enter(void *self, const struct tide_step *step, void *token,
-                              struct tide_diag *diag) {
+static enum tide_status enter_step(void *self, const struct tide_step *step, void *token,
+                                   struct tide_diag *diag) {
   struct tide_run *run = self;
   struct tide_sequential *s = run->sequential;
   (void)diag;
@@ -221,7 +221,7 @@ enum tide_status tide_sequential_execute(struct tide_run *run, struct tide_diag 
 enum tide_status tide_sequential_create(struct tide_run *run, struct tide_diag *diag) {
   const struct tide_plan_tables *tables = run->tables;
   const struct tide_allocator *a = run->allocator;
-  struct tide_run_order_client client = {run, enter, keep_lives, forget_lives};
+  struct tide_run_order_client client = {run, enter_step, keep_lives, forget_lives};
   struct tide_sequential *s = run->sequential = tide_alloc(a, 1, sizeof *s);
   if (!s) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   s->lives = tide_alloc(a, tables->buffer_count, sizeof *s->lives);

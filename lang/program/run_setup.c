@@ -1,5 +1,5 @@
 /* Making all that a plan declares, and taking it apart. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/baseline.h"
 

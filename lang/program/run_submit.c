@@ -1,6 +1,6 @@
 /* One step after the other: from the plan's words to the scheduler's. */
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/baseline.h"
 

@@ -1,6 +1,6 @@
 /* Operations that take: the body is called by whoever knows how to let it stall. */
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_state.h"
 
@@ -16,8 +16,8 @@ struct tide_take {
 
 /* ---- what is told ---------------------------------------------------------------- */
 
-static void tell(const struct tide_take *take, size_t which, const struct tide_taken_piece *piece,
-                 bool resumed) {
+static void trace_stall(const struct tide_take *take, size_t which,
+                        const struct tide_taken_piece *piece, bool resumed) {
   struct tide_run *run = take->run;
   const struct tide_sink *sink = run->params.sink;
   struct tide_event event = {
@@ -39,15 +39,15 @@ static void notify_all(const struct tide_take *take) {
     const struct tide_taken_argument *argument = &take->taken.taken[i];
     for (size_t k = 0; k < argument->piece_count; k++) {
       if (!argument->pieces[k].stalled) continue;
-      tell(take, i, &argument->pieces[k], false);
-      tell(take, i, &argument->pieces[k], true);
+      trace_stall(take, i, &argument->pieces[k], false);
+      trace_stall(take, i, &argument->pieces[k], true);
     }
   }
 }
 
 /* ---- the body ----------------------------------------------------------------------- */
 
-static enum tide_status call(void *arguments) {
+static enum tide_status call_taker(void *arguments) {
   struct tide_take *take = *(struct tide_take **)arguments;
   const struct tide_take_source *source = take->run->params.takes;
   enum tide_status status = source->call(take->queue->taker, &take->taken);
@@ -56,14 +56,15 @@ static enum tide_status call(void *arguments) {
 }
 
 /* Under the scheduler's lock: freed when the next one is submitted, or at the end. */
-static void over(void *arguments) {
+static void retire_take(void *arguments) {
   struct tide_take *take = *(struct tide_take **)arguments;
   struct tide_take *first = tide_load_relaxed(&take->run->takes_over);
   do take->next = first;
   while (!tide_compare_exchange(&take->run->takes_over, &first, take));
 }
 
-static const struct tide_body_class taking = {.name = "take", .host = call, .over = over};
+static const struct tide_body_class taking = {
+    .name = "take", .host = call_taker, .over = retire_take};
 
 void tide_run_drop_take(struct tide_take *take) {
   if (take) tide_free(take->run->allocator, take, 1, take->size);
@@ -80,8 +81,8 @@ static void free_over(struct tide_run *run) {
 
 /* ---- submitting ------------------------------------------------------------------------ */
 
-static void fill(struct tide_take *take, const struct tide_step *step,
-                 const struct tide_argument *arguments) {
+static void fill_take(struct tide_take *take, const struct tide_step *step,
+                      const struct tide_argument *arguments) {
   const struct tide_run *run = take->run;
   size_t params = step->body->param_count;
   struct tide_argument *own = (struct tide_argument *)(take + 1);
@@ -120,7 +121,7 @@ enum tide_status tide_run_take(struct tide_run *run, const struct tide_step *ste
   take->run = run;
   take->size = size;
   take->queue = &run->queues[step->queue];
-  fill(take, step, operation->arguments);
+  fill_take(take, step, operation->arguments);
   *out_take = take;
   operation->body = &taking;
   operation->arguments = out_take; /* copied at once */
@@ -130,8 +131,8 @@ enum tide_status tide_run_take(struct tide_run *run, const struct tide_step *ste
 
 /* ---- takers ------------------------------------------------------------------------------ */
 
-static enum tide_status refuse(const struct tide_plan_queue *queue, struct tide_diag *diag,
-                               enum tide_status status, const char *why) {
+static enum tide_status refuse_take(const struct tide_plan_queue *queue, struct tide_diag *diag,
+                                    enum tide_status status, const char *why) {
   return tide_diag_at(diag, status, queue->take_line, queue->take_column,
                       "queue '%s' cannot take: %s", queue->label, why);
 }
@@ -141,17 +142,18 @@ enum tide_status tide_run_open_taker(struct tide_run *run, uint32_t index, struc
   const struct tide_take_source *source = run->params.takes;
   if (!queue->take_line) return TIDE_OK;
   if (!run->devices[queue->device].kind->in_order)
-    return refuse(queue, diag, TIDE_UNSUPPORTED,
-                  "its device works out of order, and only a thread can stall");
+    return refuse_take(queue, diag, TIDE_UNSUPPORTED,
+                       "its device works out of order, and only a thread can stall");
   if (run->baseline || run->params.stand_in || run->params.submit_only) return TIDE_OK;
-  if (!source) return refuse(queue, diag, TIDE_UNSUPPORTED, "there is nothing here to take with");
+  if (!source)
+    return refuse_take(queue, diag, TIDE_UNSUPPORTED, "there is nothing here to take with");
   struct tide_diag own = {.status = TIDE_OK};
   void **taker = &run->queues[index].taker;
   enum tide_status status = source->open(source->self, run->context, queue->label,
                                          queue->taken_bytes, queue->taken_pieces, taker, &own);
   run->takes |= status == TIDE_OK;
   if (status == TIDE_OK) return TIDE_OK;
-  return refuse(queue, diag, status, own.status ? own.text : tide_status_text(status));
+  return refuse_take(queue, diag, status, own.status ? own.text : tide_status_text(status));
 }
 
 void tide_run_close_takers(struct tide_run *run) {

@@ -1,6 +1,6 @@
 /* Where the submitting thread waits: for room, for memory, for values, for the end. */
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_state.h"
 
@@ -55,7 +55,7 @@ static enum tide_status given_up(struct tide_run *run, struct tide_diag *diag) {
 
 /* ---- progress ------------------------------------------------------------------- */
 
-static void note(struct tide_run *run, struct tide_timeline *progress) {
+static void note_progress(struct tide_run *run, struct tide_timeline *progress) {
   run->points[run->point_count++] =
       (struct tide_wait_point){.timeline = progress, .value = tide_timeline_query(progress) + 1};
 }
@@ -63,11 +63,11 @@ static void note(struct tide_run *run, struct tide_timeline *progress) {
 void tide_run_note_progress(struct tide_run *run, uint32_t queue, uint32_t collective) {
   run->point_count = 0;
   run->noted = queue;
-  if (queue != TIDE_PLAN_NONE) note(run, progress_of(run, queue));
+  if (queue != TIDE_PLAN_NONE) note_progress(run, progress_of(run, queue));
   for (size_t i = 0; queue == TIDE_PLAN_NONE && i < run->tables->queue_count; i++)
-    note(run, progress_of(run, i));
+    note_progress(run, progress_of(run, i));
   if (collective != TIDE_PLAN_NONE)
-    note(run, tide_collective_progress(run->collectives[collective]));
+    note_progress(run, tide_collective_progress(run->collectives[collective]));
 }
 
 /* Not for the first that finishes but for half of what is there: a thread that is woken for each

@@ -1,5 +1,5 @@
 /* Parameters that are set from outside. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/name_table.h"
 #include "program/parse.h"
 #include "program/plan.h"

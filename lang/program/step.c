@@ -2,7 +2,7 @@
  * what has passed but which scratch buffers live and how often each collective came. */
 #include "base/array.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/plan.h"
 
@@ -356,8 +356,8 @@ static bool begin_operation(struct stepper *s, const struct tide_operation_state
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-static bool push(struct stepper *s, const struct tide_statement *first,
-                 const struct tide_for_statement *loop, uint64_t left, int64_t by) {
+static bool push_frame(struct stepper *s, const struct tide_statement *first,
+                       const struct tide_for_statement *loop, uint64_t left, int64_t by) {
   struct tide_cursor *cursor = s->cursor;
   TIDE_ASSERT(cursor->depth <= TIDE_PROGRAM_NESTING_MAX);
   cursor->frames[cursor->depth++] = (struct tide_frame){first, loop, left, by};
@@ -373,18 +373,18 @@ static bool begin_for(struct stepper *s, const struct tide_for_statement *loop) 
   uint64_t distance = by > 0 ? (uint64_t)to - (uint64_t)from : (uint64_t)from - (uint64_t)to;
   uint64_t stride = by > 0 ? (uint64_t)by : 0 - (uint64_t)by;
   s->plan->values[loop->symbol] = from;
-  return push(s, loop->body, loop, (distance - 1) / stride, by);
+  return push_frame(s, loop->body, loop, (distance - 1) / stride, by);
 }
 
 static bool begin_if(struct stepper *s, const struct tide_if_statement *choice) {
   int64_t value;
   for (;;) { /* a chain of `else if` takes no depth */
     if (!evaluate(s, choice->condition, &value)) return false;
-    if (value) return push(s, choice->then, NULL, 0, 0);
+    if (value) return push_frame(s, choice->then, NULL, 0, 0);
     const struct tide_statement *otherwise = choice->otherwise;
     if (!otherwise) return true;
     if (otherwise->kind != TIDE_STATEMENT_IF || otherwise->next)
-      return push(s, otherwise, NULL, 0, 0);
+      return push_frame(s, otherwise, NULL, 0, 0);
     choice = TIDE_CONTAINER(otherwise, struct tide_if_statement, base);
     s->cursor->order++;
   }

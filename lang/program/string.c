@@ -1,6 +1,6 @@
 /* Texts with names in them. */
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/plan.h"
 
 /* A literal part, as it stands in the text: \" \\ \n \t {{. */
@@ -47,7 +47,7 @@ static const char **slot_of(const char **slots, size_t count, const char *text) 
   return &slots[at];
 }
 
-static bool grow(struct tide_plan *plan) {
+static bool grow_slots(struct tide_plan *plan) {
   size_t capacity = plan->interned_capacity ? plan->interned_capacity * 2 : 16;
   const char **slots = tide_alloc(plan->allocator, capacity, sizeof *slots);
   if (!slots) return false;
@@ -70,7 +70,7 @@ const char *tide_plan_intern(struct tide_plan *plan, const struct tide_string *s
   }
   if (!tide_array_reserve(plan->allocator, &plan->expanded, &plan->expanded_capacity, length + 1,
                           1) ||
-      (plan->interned_count * 2 >= plan->interned_capacity && !grow(plan))) {
+      (plan->interned_count * 2 >= plan->interned_capacity && !grow_slots(plan))) {
     tide_error_no_memory(errors);
     return NULL;
   }

@@ -1,5 +1,5 @@
 /* What a misspelt name may have meant. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/name_table.h"
 
 void tide_suggestion_begin(struct tide_suggestion *suggestion, const char *text, size_t length) {

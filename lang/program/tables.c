@@ -1,6 +1,6 @@
 /* Declarations become tables: arrays flattened, expressions worked out. */
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/plan.h"
 
 #define COLLECTIVE_MEMBERS_MAX 4096

@@ -1,12 +1,12 @@
 /* `take BUF`: what an operation consumes by fault, and who writes it. */
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/plan.h"
 
-static bool wrong(struct tide_errors *errors, const struct tide_program_argument *a,
-                  const char *why, const char *label) TIDE_PRINTF(3, 0);
-static bool wrong(struct tide_errors *errors, const struct tide_program_argument *a,
-                  const char *why, const char *label) {
+static bool take_error(struct tide_errors *errors, const struct tide_program_argument *a,
+                       const char *why, const char *label) TIDE_PRINTF(3, 0);
+static bool take_error(struct tide_errors *errors, const struct tide_program_argument *a,
+                       const char *why, const char *label) {
   return tide_error(errors, TIDE_INVALID, a->line, a->column, why, label);
 }
 
@@ -143,7 +143,8 @@ static bool take_argument(struct taker *t, uint32_t argument) {
                                 .first = (uint32_t)t->taking->piece_count};
   uint32_t own = 0;
   if (a->kind != TIDE_PARAM_IN)
-    return wrong(t->errors, t->at, "'%s' cannot be taken: the operation writes it, too", label);
+    return take_error(t->errors, t->at, "'%s' cannot be taken: the operation writes it, too",
+                      label);
   for (uint32_t i = 0; writes && i < writes->count; i++) {
     const struct tide_write *w = &writes->list[i];
     if (w->offset >= a->offset + a->size || a->offset >= w->offset + w->size) continue;
@@ -154,14 +155,14 @@ static bool take_argument(struct taker *t, uint32_t argument) {
     if (!add_piece(t, &take, w)) return false;
   }
   if (writes && writes->lost)
-    return wrong(t->errors, t->at, "'%s' cannot be taken: it is written in more than 64 slices",
-                 label);
+    return take_error(t->errors, t->at,
+                      "'%s' cannot be taken: it is written in more than 64 slices", label);
   if (!take.piece_count && own)
     return tide_error(t->errors, TIDE_INVALID, t->at->line, t->at->column,
                       "there is nothing to take: line %u, which writes '%s', is of the same queue",
                       own, label);
   if (!take.piece_count)
-    return wrong(t->errors, t->at, "'%s' cannot be taken: nothing above writes it", label);
+    return take_error(t->errors, t->at, "'%s' cannot be taken: nothing above writes it", label);
   t->taking->takes[t->taking->take_count++] = take;
   return true;
 }
@@ -170,15 +171,15 @@ static bool take_buffer(struct taker *t, uint32_t buffer) {
   size_t before = t->taking->take_count;
   for (size_t i = 0; i < before; i++)
     if (t->taking->takes[i].buffer == buffer)
-      return wrong(t->errors, t->at, "'%s' is taken twice", t->plan->buffers[buffer].label);
+      return take_error(t->errors, t->at, "'%s' is taken twice", t->plan->buffers[buffer].label);
   for (uint32_t i = 0; i < t->step->body->param_count; i++) {
     const struct tide_step_argument *a = &t->step->arguments[i];
     if (a->kind > TIDE_PARAM_INOUT || a->index != buffer) continue;
     if (!take_argument(t, i)) return false;
   }
   if (t->taking->take_count > before) return true;
-  return wrong(t->errors, t->at, "'%s' cannot be taken: it is no argument of this operation",
-               t->plan->buffers[buffer].label);
+  return take_error(t->errors, t->at, "'%s' cannot be taken: it is no argument of this operation",
+                    t->plan->buffers[buffer].label);
 }
 
 bool tide_plan_take(struct tide_plan *plan, const struct tide_operation_statement *operation,

@@ -1,6 +1,6 @@
 /* One walk through all steps before any of them is done: what values do, who uses
  * what, and whether it could ever end. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/dry_run.h"
 
 struct use {      /* of a timeline */
@@ -154,7 +154,7 @@ static void set_scopes(struct checker *c) {
 }
 
 /* How much further to look after an error that leaves the rest in place. */
-static bool walk(struct checker *c) {
+static bool walk_plan(struct checker *c) {
   struct tide_step step;
   while (!tide_errors_enough(c->errors)) {
     if (!tide_plan_advance(c->plan, &step, c->errors)) {
@@ -171,7 +171,7 @@ bool tide_plan_check(struct tide_plan *plan, struct tide_errors *errors) {
   struct checker c = {.plan = plan, .errors = errors};
   c.uses = tide_alloc(plan->allocator, plan->tables.timeline_count, sizeof *c.uses);
   if (!c.uses) tide_error_no_memory(errors);
-  else if (tide_dry_run_init(&c.dry_run, plan, errors) && walk(&c)) {
+  else if (tide_dry_run_init(&c.dry_run, plan, errors) && walk_plan(&c)) {
     if (tide_dry_run_finish(&c.dry_run)) check_never_freed(&c);
     set_scopes(&c);
     if (!plan->tables.steps && !errors->count)

@@ -1,6 +1,6 @@
 /* A device that takes time: hands on a clock. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/params.h"
 #include "tidemark/backend.h"
 #include "tidemark/sim.h"
@@ -39,7 +39,7 @@ struct tide_sim {
 
 /* ---- work --------------------------------------------------------------------------- */
 
-static void start(struct tide_sim *sim, struct tide_work *work) {
+static void start_work(struct tide_sim *sim, struct tide_work *work) {
   const struct tide_sim_script *script = sim->params.script;
   struct hand *hand = sim->rest;
   uint64_t now = tide_clock_now(sim->clock), cost = sim->params.cost;
@@ -64,14 +64,14 @@ static struct tide_work *pop_ready(struct tide_sim *sim) {
   return parked->work;
 }
 
-static void look(struct tide_sim *sim);
+static void look_for_work(struct tide_sim *sim);
 
 static void arrived(struct tide_timer_event *event) {
   struct parked *parked = TIDE_CONTAINER(event, struct parked, arrive);
   struct tide_sim *sim = parked->sim;
   append_ready(sim, parked);
   sim->parked_count--;
-  look(sim);
+  look_for_work(sim);
 }
 
 /* False: no memory to remember it. */
@@ -92,12 +92,12 @@ static void hand_back(struct tide_sim *sim, struct tide_work *work) {
   (void)tide_device_exchange(sim->device, &work, 1, NULL, 0, NULL);
 }
 
-static void take(struct tide_sim *sim, struct tide_work *work) {
+static void take_work(struct tide_sim *sim, struct tide_work *work) {
   const struct tide_sim_script *script = sim->params.script;
   uint64_t now = tide_clock_now(sim->clock), ready = now;
   if (script && script->ready) ready = script->ready(script->self, work, now);
   if (ready <= now) {
-    start(sim, work);
+    start_work(sim, work);
   } else if (!park(sim, work, ready)) {
     work->status = TIDE_NOMEM;
     hand_back(sim, work);
@@ -106,11 +106,11 @@ static void take(struct tide_sim *sim, struct tide_work *work) {
 
 /* Whatever has a hand free gets work, until there is none: then the exchange came back dry, and a
  * kick will come. */
-static void look(struct tide_sim *sim) {
+static void look_for_work(struct tide_sim *sim) {
   while (sim->rest && !sim->halted && sim->device) {
     struct tide_work *work;
-    if (sim->ready) start(sim, pop_ready(sim));
-    else if (tide_device_exchange(sim->device, NULL, 0, &work, 1, NULL)) take(sim, work);
+    if (sim->ready) start_work(sim, pop_ready(sim));
+    else if (tide_device_exchange(sim->device, NULL, 0, &work, 1, NULL)) take_work(sim, work);
     else return;
   }
 }
@@ -124,7 +124,7 @@ static void free_hand(struct hand *hand) {
 }
 
 /* Frees the hand and says what it did. */
-static struct tide_work *end(struct hand *hand) {
+static struct tide_work *end_work(struct hand *hand) {
   struct tide_sim *sim = hand->sim;
   const struct tide_sim_script *script = sim->params.script;
   struct tide_work *work = hand->work;
@@ -149,7 +149,7 @@ static bool goes_on(struct hand *hand) {
   return true;
 }
 
-static void ended(struct tide_timer_event *event) {
+static void work_ended(struct tide_timer_event *event) {
   struct hand *hand = TIDE_CONTAINER(event, struct hand, end);
   struct tide_sim *sim = hand->sim;
   if (sim->halted) {
@@ -157,21 +157,21 @@ static void ended(struct tide_timer_event *event) {
     return;
   }
   if (goes_on(hand)) {
-    look(sim);
+    look_for_work(sim);
     return;
   }
-  struct tide_work *work = end(hand), *next;
+  struct tide_work *work = end_work(hand), *next;
   if (sim->ready) hand_back(sim, work);
-  else if (tide_device_exchange(sim->device, &work, 1, &next, 1, NULL)) take(sim, next);
+  else if (tide_device_exchange(sim->device, &work, 1, &next, 1, NULL)) take_work(sim, next);
   else return; /* dry: a kick will come */
-  look(sim);
+  look_for_work(sim);
 }
 
-static void looked(struct tide_timer_event *event) {
-  look(TIDE_CONTAINER(event, struct tide_sim, look));
+static void look_is_due(struct tide_timer_event *event) {
+  look_for_work(TIDE_CONTAINER(event, struct tide_sim, look));
 }
 
-static void kick(void *self) {
+static void kick_device(void *self) {
   struct tide_sim *sim = self;
   if (!sim->look.expected)
     tide_clock_at(sim->clock, &sim->look, tide_clock_now(sim->clock) + sim->params.wake);
@@ -182,7 +182,7 @@ static void kick(void *self) {
 static enum tide_status start_executor(void *self, struct tide_device *device) {
   struct tide_sim *sim = self;
   sim->device = device;
-  kick(sim);
+  kick_device(sim);
   return TIDE_OK;
 }
 
@@ -206,7 +206,7 @@ static void stop_executor(void *self) {
 static void add_hands(struct tide_sim *sim) {
   for (uint32_t i = sim->params.hands; i-- > 0;) {
     sim->hands[i] = (struct hand){.sim = sim, .number = i, .next = sim->rest};
-    sim->hands[i].end.fire = ended;
+    sim->hands[i].end.fire = work_ended;
     sim->rest = &sim->hands[i];
   }
 }
@@ -223,7 +223,7 @@ static struct tide_sim *allocate(const struct tide_allocator *a,
   sim->params = *params;
   sim->allocator = a;
   sim->ready_end = &sim->ready;
-  sim->look.fire = looked;
+  sim->look.fire = look_is_due;
   add_hands(sim);
   return sim;
 }
@@ -243,7 +243,7 @@ enum tide_status tide_sim_open(struct tide_context *context, struct tide_clock *
                                  .in_order = !own.out_of_order,
                                  .hands = 1, /* one look finds work for all of them */
                                  .domain = own.domain ? own.domain : TIDE_DOMAIN_QUEUE,
-                                 .kick = kick,
+                                 .kick = kick_device,
                                  .start = start_executor,
                                  .stop = stop_executor,
                                  .self = sim};
@@ -262,8 +262,8 @@ void tide_sim_resume(struct tide_device *device) {
   struct tide_sim *sim = sim_of(device);
   sim->halted = false;
   for (uint32_t i = 0; i < sim->params.hands; i++)
-    if (sim->hands[i].due && !goes_on(&sim->hands[i])) hand_back(sim, end(&sim->hands[i]));
-  look(sim);
+    if (sim->hands[i].due && !goes_on(&sim->hands[i])) hand_back(sim, end_work(&sim->hands[i]));
+  look_for_work(sim);
 }
 
 enum tide_status tide_sim_again(struct tide_device *device, struct tide_work *work, uint64_t time) {

@@ -1,6 +1,6 @@
 /* What an operation of a simulated plan waits for, and when it could have started. */
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "sim/sim_state.h"
 
 /* ---- timelines ------------------------------------------------------------------- */

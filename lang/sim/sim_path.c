@@ -1,7 +1,7 @@
 /* The longest path of a simulated plan: from the operation that ended last back to the beginning,
  * each time to whatever decided when the operation could start. */
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "sim/sim_state.h"
 
 static uint32_t last_to_end(const struct tide_simulation *s) {

@@ -2,7 +2,7 @@
  * take time and memory that is not there. */
 #include "base/array.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/params.h"
 #include "base/text.h"
 #include "sim/sim_state.h"
@@ -63,7 +63,7 @@ static uint64_t ready(void *self, const struct tide_work *work, uint64_t now) {
   return op->could > now ? op->could : now;
 }
 
-static uint64_t start(void *self, const struct tide_work *work, uint32_t hand, uint64_t now) {
+static uint64_t start_op(void *self, const struct tide_work *work, uint32_t hand, uint64_t now) {
   struct tide_sim_made *made = self;
   struct tide_simulation *s = made->simulation;
   const struct tide_sim_arguments *arguments = tide_work_arguments(work);
@@ -101,7 +101,7 @@ static uint64_t more(void *self, struct tide_work *work, uint32_t hand, uint64_t
   return time;
 }
 
-static void end(void *self, struct tide_work *work, uint32_t hand, uint64_t now) {
+static void end_op(void *self, struct tide_work *work, uint32_t hand, uint64_t now) {
   struct tide_sim_made *made = self;
   struct tide_simulation *s = made->simulation;
   const struct tide_sim_arguments *arguments = tide_work_arguments(work);
@@ -115,8 +115,9 @@ static void end(void *self, struct tide_work *work, uint32_t hand, uint64_t now)
   if (op->missing != TIDE_OK) work->status = op->missing;
 }
 
-static enum tide_status make(struct tide_simulation *s, const struct tide_device_request *request,
-                             struct tide_sim_made *made, bool file) {
+static enum tide_status make_device(struct tide_simulation *s,
+                                    const struct tide_device_request *request,
+                                    struct tide_sim_made *made, bool file) {
   struct tide_sim_params params = {
       .struct_size = sizeof params,
       .label = request->device->label,
@@ -127,7 +128,7 @@ static enum tide_status make(struct tide_simulation *s, const struct tide_device
       .script = &made->script,
       .skip_bodies = true,
   };
-  made->script = (struct tide_sim_script){ready, start, more, end, made};
+  made->script = (struct tide_sim_script){ready, start_op, more, end_op, made};
   made->last = tide_alloc(s->allocator, params.hands, sizeof *made->last);
   if (!made->last) return TIDE_NOMEM;
   memset(made->last, 0xff, params.hands * sizeof *made->last);
@@ -147,7 +148,7 @@ static enum tide_status make_any(struct tide_simulation *s,
       read_options(request->device, file, &made->result.hands, &made->result.machine, diag);
   if (status != TIDE_OK) return status;
   if (!file && s->params.workers_all) made->result.hands = s->params.workers_all;
-  status = make(s, request, made, file);
+  status = make_device(s, request, made, file);
   if (status == TIDE_OK) *out_device = made->device;
   return status;
 }
@@ -187,7 +188,7 @@ static const struct tide_body_class body = {.name = "sim", .host = never_run};
 
 /* Could all that was submitted take longer than a clock goes? One after the other, each signal on
  * the longest way. */
-static bool fits(struct tide_simulation *s, uint64_t cost, size_t waits) {
+static bool fits_clock(struct tide_simulation *s, uint64_t cost, size_t waits) {
   const struct tide_simulation_params *p = &s->params;
   unsigned __int128 most = (unsigned __int128)s->most_time + cost + p->wake + p->step_cost +
                            (unsigned __int128)p->wait_cost * waits;
@@ -206,7 +207,7 @@ static void stand_in(void *self, const struct tide_step *step, struct tide_opera
   operation->arguments_size = 0;
   if (s->no_memory || s->too_long) return;
   uint64_t cost = tide_sim_cost(s, step, &assumed);
-  if (!fits(s, cost, operation->wait_count)) return;
+  if (!fits_clock(s, cost, operation->wait_count)) return;
   bool fails = step->body->class_.fails || tide_sim_fails(s, step->number);
   s->arguments = (struct tide_sim_arguments){cost, (uint32_t)s->op_count, fails};
   s->result.assumed += assumed;
@@ -217,7 +218,7 @@ static void stand_in(void *self, const struct tide_step *step, struct tide_opera
   operation->arguments_size = sizeof s->arguments;
 }
 
-static void stepped(void *self) {
+static void pass_step_cost(void *self) {
   struct tide_simulation *s = self;
   if (s->params.step_cost) tide_clock_pass(s->clock, s->params.step_cost);
 }
@@ -308,7 +309,7 @@ static enum tide_status set_up(struct tide_simulation *s, struct tide_diag *diag
   if (status == TIDE_OK) status = tide_clock_create(a, &clock, &s->clock);
   if (status != TIDE_OK) return tide_diag_set(diag, status, "out of memory");
   for (size_t i = 0; i < s->tables->queue_count; i++) s->queues[i].last = TIDE_SIM_NONE;
-  s->stand_in = (struct tide_run_stand_in){stand_in, stepped, &s->memory, s};
+  s->stand_in = (struct tide_run_stand_in){stand_in, pass_step_cost, &s->memory, s};
   s->memory = (struct tide_memory_source){map, unmap, s};
   s->sink = (struct tide_sink){.event = tide_sim_event,
                                .wants_time = s->params.sink && s->params.sink->wants_time,

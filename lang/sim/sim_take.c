@@ -2,7 +2,7 @@
  * equal share of what is left of its time; where a piece is not there it stalls, and keeps no hand
  * busy until that has arrived. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "sim/sim_state.h"
 
 uint64_t tide_sim_take_begin(struct tide_simulation *s, struct tide_sim_op *op, uint64_t time) {
@@ -14,8 +14,8 @@ uint64_t tide_sim_take_begin(struct tide_simulation *s, struct tide_sim_op *op, 
 
 /* ---- stalls --------------------------------------------------------------------- */
 
-static void tell(struct tide_simulation *s, const struct tide_sim_op *op,
-                 const struct tide_work *work, bool resume, uint64_t time) {
+static void trace_stall(struct tide_simulation *s, const struct tide_sim_op *op,
+                        const struct tide_work *work, bool resume, uint64_t time) {
   const struct tide_sim_tag *tag = &s->tags[op->tags + op->next_tag];
   const struct tide_timeline *timeline = tide_run_timeline(s->run, tag->timeline);
   struct tide_event event = {
@@ -37,16 +37,16 @@ void tide_sim_take_again(struct tide_simulation *s, struct tide_sim_op *op,
   op->price = 0; /* was paid before */
   s->result.stalled += now - op->stalled_at;
   if (!s->params.sink) return;
-  tell(s, op, work, false, op->stalled_at);
-  tell(s, op, work, true, now);
+  trace_stall(s, op, work, false, op->stalled_at);
+  trace_stall(s, op, work, true, now);
 }
 
-static void again(struct tide_sim_made *made, struct tide_work *work, uint64_t time) {
+static void retry_work(struct tide_sim_made *made, struct tide_work *work, uint64_t time) {
   if (tide_sim_again(made->device, work, time) != TIDE_OK) made->simulation->no_memory = true;
 }
 
 /* The value is there, or never will be. */
-static void reached(struct tide_timepoint *point, enum tide_status status) {
+static void value_reached(struct tide_timepoint *point, enum tide_status status) {
   struct tide_sim_stall *stall = TIDE_CONTAINER(point, struct tide_sim_stall, point);
   struct tide_sim_made *made = stall->made;
   struct tide_simulation *s = made->simulation;
@@ -58,7 +58,7 @@ static void reached(struct tide_timepoint *point, enum tide_status status) {
   op->missing = status;
   if (status == TIDE_OK && tide_sim_arrival(s, op, tag->key, tag->value, &by, &time, &chain))
     if (time < now) time = now;
-  again(made, stall->work, time);
+  retry_work(made, stall->work, time);
   stall->next = s->spare_stalls;
   s->spare_stalls = stall;
 }
@@ -72,8 +72,9 @@ static bool stall_on(struct tide_sim_made *made, const struct tide_sim_tag *tag,
   else stall = tide_alloc(s->allocator, 1, sizeof *stall);
   if (!stall) return false;
   *stall = (struct tide_sim_stall){.made = made, .work = work};
-  stall->point = (struct tide_timepoint){
-      .timeline = tide_run_timeline(s->run, tag->timeline), .value = tag->value, .call = reached};
+  stall->point = (struct tide_timepoint){.timeline = tide_run_timeline(s->run, tag->timeline),
+                                         .value = tag->value,
+                                         .call = value_reached};
   return tide_timepoint_add(&stall->point) == TIDE_OK;
 }
 
@@ -94,7 +95,7 @@ static uint64_t stall(struct tide_sim_made *made, struct tide_sim_op *op, struct
 /* ---- looking ------------------------------------------------------------------------ */
 
 /* Is the next piece there? What it came with decides when the operation could go on. */
-static bool look(struct tide_simulation *s, struct tide_sim_op *op, uint64_t now) {
+static bool look_for_piece(struct tide_simulation *s, struct tide_sim_op *op, uint64_t now) {
   const struct tide_sim_tag *tag = &s->tags[op->tags + op->next_tag];
   const struct tide_timeline *timeline = tide_run_timeline(s->run, tag->timeline);
   uint64_t time = now, chain = 0;
@@ -116,7 +117,7 @@ uint64_t tide_sim_take_more(struct tide_sim_made *made, struct tide_sim_op *op,
   uint64_t time = 0;
   if (op->missing != TIDE_OK) return 0;
   while (!time && op->next_tag < op->tag_count) {
-    if (!look(s, op, now)) return stall(made, op, work, now);
+    if (!look_for_piece(s, op, now)) return stall(made, op, work, now);
     op->stalls = false;
     time = op->left / (op->tag_count - op->next_tag);
     op->left -= time;

@@ -1,9 +1,9 @@
 /* How long things take in a simulated plan. What is drawn depends on the seed and the operation's
  * number only, so that every way to run the plan gets the same draws. */
 #include "sim/sim_state.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
-static uint64_t draw(const struct tide_simulation *s, uint64_t step, uint64_t what) {
+static uint64_t draw_random(const struct tide_simulation *s, uint64_t step, uint64_t what) {
   struct tide_random random = {s->params.seed * 0x2545f4914f6cdd1du + step * 4 + what};
   tide_random_next(&random);
   return tide_random_next(&random);
@@ -26,7 +26,7 @@ static uint64_t minus_log(uint64_t u) {
 }
 
 static uint64_t spread(const struct tide_simulation *s, uint64_t step, uint64_t cost) {
-  uint64_t random = draw(s, step, 0);
+  uint64_t random = draw_random(s, step, 0);
   switch (s->params.spread) {
     case TIDE_SPREAD_NONE: break;
     case TIDE_SPREAD_UNIFORM: return (uint64_t)(((unsigned __int128)random * cost * 2) >> 64);
@@ -57,7 +57,7 @@ uint64_t tide_sim_cost(const struct tide_simulation *s, const struct tide_step *
 }
 
 bool tide_sim_fails(const struct tide_simulation *s, uint64_t step) {
-  return s->params.fail && draw(s, step, 1) % 1000000 < s->params.fail;
+  return s->params.fail && draw_random(s, step, 1) % 1000000 < s->params.fail;
 }
 
 uint64_t tide_sim_latency(const struct tide_simulation *s, uint32_t from, uint32_t to) {

@@ -3,7 +3,7 @@
  * First all operations are gathered: when each started and ended, by (axis,
  * epoch). Then each gets a lane of its queue's: one where nothing overlaps, as
  * many as run at once where a device works out of order. Then it is written. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "tidemark/queue.h"
 #include "trace/event_ring.h"
@@ -45,14 +45,14 @@ struct writing {
 
 /* ---- text ------------------------------------------------------------------------ */
 
-static void flush(struct writing *w) {
+static void flush_buffer(struct writing *w) {
   if (w->status == TIDE_OK && w->used)
     w->status = w->writer->write(w->writer->self, w->buffer, w->used);
   w->used = 0;
 }
 
-static void put(struct writing *w, const char *format, ...) TIDE_PRINTF(2, 3);
-static void put(struct writing *w, const char *format, ...) {
+static void put_format(struct writing *w, const char *format, ...) TIDE_PRINTF(2, 3);
+static void put_format(struct writing *w, const char *format, ...) {
   char text[512];
   struct tide_text to;
   va_list list;
@@ -61,33 +61,33 @@ static void put(struct writing *w, const char *format, ...) {
   tide_text_format_list(&to, format, list);
   va_end(list);
   size_t length = to.length < sizeof text ? to.length : sizeof text - 1;
-  if (w->used + length > sizeof w->buffer) flush(w);
+  if (w->used + length > sizeof w->buffer) flush_buffer(w);
   memcpy(w->buffer + w->used, text, length);
   w->used += length;
 }
 
 /* A JSON string, which is UTF-8. What is not (labels are cut where their room ends) is replaced. */
 static void put_string(struct writing *w, const char *string) {
-  put(w, "\"");
+  put_format(w, "\"");
   for (const char *c = string; *c; c++) {
     size_t length = tide_text_utf8(c);
-    if (*c == '"' || *c == '\\') put(w, "\\%c", *c);
-    else if ((*c > 0 && *c < 32) || *c == 127) put(w, "\\u%04x", (unsigned)*c);
-    else if (!length) put(w, "\\ufffd");
-    else put(w, "%.*s", (int)length, c);
+    if (*c == '"' || *c == '\\') put_format(w, "\\%c", *c);
+    else if ((*c > 0 && *c < 32) || *c == 127) put_format(w, "\\u%04x", (unsigned)*c);
+    else if (!length) put_format(w, "\\ufffd");
+    else put_format(w, "%.*s", (int)length, c);
     if (length > 1) c += length - 1;
   }
-  put(w, "\"");
+  put_format(w, "\"");
 }
 
 /* Microseconds since the first event, to the nanosecond. */
 static void put_time(struct writing *w, const char *key, uint64_t time) {
   uint64_t ns = time > w->origin ? time - w->origin : 0;
-  put(w, ",\"%s\":%lu.%03u", key, (unsigned long)(ns / 1000), (unsigned)(ns % 1000));
+  put_format(w, ",\"%s\":%lu.%03u", key, (unsigned long)(ns / 1000), (unsigned)(ns % 1000));
 }
 
-static void begin(struct writing *w, const char *phase) {
-  put(w, "%s{\"ph\":\"%s\",\"pid\":1", w->comma ? ",\n" : "", phase);
+static void begin_event(struct writing *w, const char *phase) {
+  put_format(w, "%s{\"ph\":\"%s\",\"pid\":1", w->comma ? ",\n" : "", phase);
   w->comma = true;
 }
 
@@ -104,7 +104,7 @@ static size_t slot_of(const struct writing *w, uint64_t axis, uint64_t epoch) {
   return slot;
 }
 
-static struct slice *find(const struct writing *w, uint64_t axis, uint64_t epoch) {
+static struct slice *find_slice(const struct writing *w, uint64_t axis, uint64_t epoch) {
   uint32_t index = w->table[slot_of(w, axis, epoch)];
   return index ? &w->slices[index - 1] : NULL;
 }
@@ -153,7 +153,7 @@ static bool take_lane(struct writing *w, struct track *track, struct slice *slic
   return true;
 }
 
-static bool gather(struct writing *w) {
+static bool gather_slices(struct writing *w) {
   const struct tide_trace *trace = w->trace;
   for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
     const struct tide_traced *event = tide_trace_at(trace, i);
@@ -184,8 +184,8 @@ static unsigned long thread_of(const struct slice *slice) {
 /* ---- writing ---------------------------------------------------------------------------- */
 
 static void write_tracks(struct writing *w) {
-  begin(w, "M");
-  put(w, ",\"name\":\"process_name\",\"args\":{\"name\":\"tidemark\"}}");
+  begin_event(w, "M");
+  put_format(w, ",\"name\":\"process_name\",\"args\":{\"name\":\"tidemark\"}}");
   for (size_t i = 0; i < w->track_count; i++) {
     const struct track *track = &w->tracks[i];
     uint32_t lanes = track->lanes ? track->lanes : 1;
@@ -195,11 +195,11 @@ static void write_tracks(struct writing *w) {
       tide_text_init(&text, name, sizeof name);
       tide_text_format(&text, "%s", tide_trace_at(w->trace, track->event)->object);
       if (lane) tide_text_format(&text, " (%u)", lane + 1);
-      begin(w, "M");
-      put(w, ",\"tid\":%lu,\"name\":\"thread_name\",\"args\":{\"name\":",
-          (unsigned long)i * 1000 + lane + 1);
+      begin_event(w, "M");
+      put_format(w, ",\"tid\":%lu,\"name\":\"thread_name\",\"args\":{\"name\":",
+                 (unsigned long)i * 1000 + lane + 1);
       put_string(w, name);
-      put(w, "}}");
+      put_format(w, "}}");
     }
   }
 }
@@ -208,32 +208,32 @@ static void write_slice(struct writing *w, const struct slice *slice) {
   const struct tide_traced *event = tide_trace_at(w->trace, slice->event);
   bool ran = slice->start && slice->end;
   if (!ran && !event->status) return;
-  begin(w, ran ? "X" : "i");
-  put(w, ",\"tid\":%lu,\"cat\":\"operation\",\"name\":", thread_of(slice));
+  begin_event(w, ran ? "X" : "i");
+  put_format(w, ",\"tid\":%lu,\"cat\":\"operation\",\"name\":", thread_of(slice));
   put_string(w, event->label[0] ? event->label : "operation");
   put_time(w, "ts", ran ? slice->start : slice->end);
   if (ran)
-    put(w, ",\"dur\":%lu.%03u", (unsigned long)((slice->end - slice->start) / 1000),
-        (unsigned)((slice->end - slice->start) % 1000));
-  else put(w, ",\"s\":\"t\"");
-  if (event->status) put(w, ",\"cname\":\"terrible\"");
-  put(w, ",\"args\":{\"epoch\":%lu,\"status\":\"%s\"", (unsigned long)slice->epoch,
-      tide_status_name((enum tide_status)event->status));
+    put_format(w, ",\"dur\":%lu.%03u", (unsigned long)((slice->end - slice->start) / 1000),
+               (unsigned)((slice->end - slice->start) % 1000));
+  else put_format(w, ",\"s\":\"t\"");
+  if (event->status) put_format(w, ",\"cname\":\"terrible\"");
+  put_format(w, ",\"args\":{\"epoch\":%lu,\"status\":\"%s\"", (unsigned long)slice->epoch,
+             tide_status_name((enum tide_status)event->status));
   if (tide_trace_failure(w->trace, event)) {
-    put(w, ",\"failure\":");
+    put_format(w, ",\"failure\":");
     put_string(w, tide_trace_failure(w->trace, event));
   }
-  put(w, "}}");
+  put_format(w, "}}");
 }
 
 static void write_end_of_flow(struct writing *w, const char *phase, const char *category,
                               const struct slice *slice, uint64_t time) {
-  begin(w, phase);
-  put(w, ",\"tid\":%lu,\"cat\":\"%s\",\"name\":\"%s\",\"id\":%lu", thread_of(slice), category,
-      category, (unsigned long)w->flows);
+  begin_event(w, phase);
+  put_format(w, ",\"tid\":%lu,\"cat\":\"%s\",\"name\":\"%s\",\"id\":%lu", thread_of(slice),
+             category, category, (unsigned long)w->flows);
   put_time(w, "ts", time);
-  if (*phase == 'f') put(w, ",\"bp\":\"e\"");
-  put(w, "}");
+  if (*phase == 'f') put_format(w, ",\"bp\":\"e\"");
+  put_format(w, "}");
 }
 
 /* An arrow from the end of an operation to the start of the one that waited for it. Where ends are
@@ -249,8 +249,8 @@ static void write_flow(struct writing *w, const struct tide_traced *event) {
                          : event->class_ <= TIDE_WAIT_HELD ? categories[event->class_]
                                                            : NULL;
   if (!category || !event->cause_axis) return;
-  const struct slice *from = find(w, event->cause_axis, event->cause_epoch);
-  const struct slice *to = find(w, event->axis, event->epoch);
+  const struct slice *from = find_slice(w, event->cause_axis, event->cause_epoch);
+  const struct slice *to = find_slice(w, event->axis, event->epoch);
   if (!from || !to || !from->start || !from->end || !to->start || !to->end) return;
   w->flows++;
   uint64_t end = from->end > from->start ? from->end - 1 : from->end;
@@ -261,11 +261,11 @@ static void write_flow(struct writing *w, const struct tide_traced *event) {
 
 static void write_counter(struct writing *w, const struct tide_traced *event) {
   if (!event->object[0] && !event->label[0]) return;
-  begin(w, "C");
-  put(w, ",\"name\":");
+  begin_event(w, "C");
+  put_format(w, ",\"name\":");
   put_string(w, event->object[0] ? event->object : event->label);
   put_time(w, "ts", event->time);
-  put(w, ",\"args\":{\"value\":%lu}}", (unsigned long)event->value);
+  put_format(w, ",\"args\":{\"value\":%lu}}", (unsigned long)event->value);
 }
 
 static void write_memory(struct writing *w, const struct tide_traced *event) {
@@ -274,17 +274,18 @@ static void write_memory(struct writing *w, const struct tide_traced *event) {
   unsigned long thread = 0;
   for (size_t i = 0; i < w->track_count; i++)
     if (w->tracks[i].axis == event->axis) thread = (unsigned long)i * 1000 + 1;
-  begin(w, "i");
-  put(w, ",\"tid\":%lu,\"s\":\"%s\",\"cat\":\"memory\",\"name\":", thread, thread ? "t" : "p");
+  begin_event(w, "i");
+  put_format(w, ",\"tid\":%lu,\"s\":\"%s\",\"cat\":\"memory\",\"name\":", thread,
+             thread ? "t" : "p");
   char name[64];
   struct tide_text text;
   tide_text_init(&text, name, sizeof name);
   tide_text_format(&text, "%s %s", alloc ? "alloc" : "free", event->label);
   put_string(w, name);
   put_time(w, "ts", event->time);
-  put(w, ",\"args\":{\"bytes\":%lu", (unsigned long)event->value);
-  if (alloc && event->class_ < 4) put(w, ",\"reuse\":\"%s\"", reuses[event->class_]);
-  put(w, "}}");
+  put_format(w, ",\"args\":{\"bytes\":%lu", (unsigned long)event->value);
+  if (alloc && event->class_ < 4) put_format(w, ",\"reuse\":\"%s\"", reuses[event->class_]);
+  put_format(w, "}}");
 }
 
 /* The signal that ended a stall: not far before it was told. */
@@ -295,7 +296,7 @@ static const struct slice *signaller(const struct writing *w, uint64_t resume) {
     const struct tide_traced *event = tide_trace_at(w->trace, i - 1);
     if (event->kind == TIDE_EVENT_SIGNAL && event->value == end->value &&
         strcmp(event->object, end->object) == 0)
-      return event->axis ? find(w, event->axis, event->epoch) : NULL;
+      return event->axis ? find_slice(w, event->axis, event->epoch) : NULL;
   }
   return NULL;
 }
@@ -304,7 +305,7 @@ static const struct slice *signaller(const struct writing *w, uint64_t resume) {
 static void write_stall(struct writing *w, uint64_t resume) {
   const struct tide_traced *end = tide_trace_at(w->trace, resume);
   const struct tide_traced *begun = tide_trace_at(w->trace, resume - 1);
-  const struct slice *slice = find(w, end->axis, end->epoch);
+  const struct slice *slice = find_slice(w, end->axis, end->epoch);
   if (resume == tide_trace_first(w->trace) || begun->kind != TIDE_EVENT_STALL ||
       begun->axis != end->axis || begun->epoch != end->epoch || !slice || !slice->start)
     return;
@@ -313,15 +314,15 @@ static void write_stall(struct writing *w, uint64_t resume) {
   struct tide_text text;
   tide_text_init(&text, name, sizeof name);
   tide_text_format(&text, "stalled: %s", end->label);
-  begin(w, "X");
-  put(w, ",\"tid\":%lu,\"cat\":\"stall\",\"name\":", thread_of(slice));
+  begin_event(w, "X");
+  put_format(w, ",\"tid\":%lu,\"cat\":\"stall\",\"name\":", thread_of(slice));
   put_string(w, name);
   put_time(w, "ts", begun->time);
-  put(w, ",\"dur\":%lu.%03u,\"args\":{\"timeline\":", (unsigned long)(time / 1000),
-      (unsigned)(time % 1000));
+  put_format(w, ",\"dur\":%lu.%03u,\"args\":{\"timeline\":", (unsigned long)(time / 1000),
+             (unsigned)(time % 1000));
   put_string(w, end->object);
-  put(w, ",\"value\":%lu,\"status\":\"%s\"}}", (unsigned long)end->value,
-      tide_status_name((enum tide_status)end->status));
+  put_format(w, ",\"value\":%lu,\"status\":\"%s\"}}", (unsigned long)end->value,
+             tide_status_name((enum tide_status)end->status));
   const struct slice *from = signaller(w, resume);
   if (!from || !from->start || !from->end) return;
   w->flows++;
@@ -331,8 +332,9 @@ static void write_stall(struct writing *w, uint64_t resume) {
 
 static void write_all(struct writing *w) {
   const struct tide_trace *trace = w->trace;
-  put(w, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"lost_events\":%lu},\"traceEvents\":[\n",
-      (unsigned long)tide_trace_lost(trace));
+  put_format(w,
+             "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"lost_events\":%lu},\"traceEvents\":[\n",
+             (unsigned long)tide_trace_lost(trace));
   write_tracks(w);
   for (size_t i = 0; i < w->slice_count; i++) write_slice(w, &w->slices[i]);
   for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
@@ -343,13 +345,13 @@ static void write_all(struct writing *w) {
     else if (event->kind == TIDE_EVENT_ALLOC || event->kind == TIDE_EVENT_FREE)
       write_memory(w, event);
   }
-  put(w, "\n]}\n");
-  flush(w);
+  put_format(w, "\n]}\n");
+  flush_buffer(w);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static bool make(struct writing *w) {
+static bool make_tables(struct writing *w) {
   const struct tide_trace *trace = w->trace;
   size_t table = 64;
   for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
@@ -361,7 +363,7 @@ static bool make(struct writing *w) {
   w->table_mask = table - 1;
   w->slices = tide_alloc(w->allocator, w->slice_room, sizeof *w->slices);
   w->table = tide_alloc(w->allocator, table, sizeof *w->table);
-  return w->slices && w->table && gather(w);
+  return w->slices && w->table && gather_slices(w);
 }
 
 static void unmake(struct writing *w) {
@@ -380,7 +382,7 @@ enum tide_status tide_trace_write(struct tide_trace *trace,
   w->trace = trace;
   w->allocator = a;
   w->writer = writer;
-  if (make(w)) write_all(w);
+  if (make_tables(w)) write_all(w);
   else w->status = TIDE_NOMEM;
   enum tide_status status = w->status;
   unmake(w);

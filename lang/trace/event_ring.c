@@ -1,7 +1,7 @@
 /* Keeps the newest events. */
 #include "base/params.h"
 #include "trace/event_ring.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define EVENTS_DEFAULT 65536u
 #define EVENTS_MOST (1u << 24)

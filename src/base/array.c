@@ -1,5 +1,5 @@
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* The first room is a cache line's worth, at most eight; then it doubles. */
 bool tide_array_grow(const struct tide_allocator *allocator, void *array_pointer, size_t *capacity,

@@ -4,7 +4,7 @@
 #include "tidemark/clock.h"
 #include "base/atomic.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/random.h"
 
 struct tide_clock {
@@ -23,7 +23,8 @@ static bool earlier(const struct tide_timer_event *a, const struct tide_timer_ev
 }
 
 /* `before` is the left neighbour, or the parent of the leftmost child. */
-static struct tide_timer_event *meld(struct tide_timer_event *a, struct tide_timer_event *b) {
+static struct tide_timer_event *meld_events(struct tide_timer_event *a,
+                                            struct tide_timer_event *b) {
   if (!a) return b;
   if (!b) return a;
   if (earlier(b, a)) {
@@ -39,21 +40,21 @@ static struct tide_timer_event *meld(struct tide_timer_event *a, struct tide_tim
 }
 
 /* A row of siblings becomes one heap: in pairs from the left, then all from the right. */
-static struct tide_timer_event *gather(struct tide_timer_event *row) {
+static struct tide_timer_event *gather_siblings(struct tide_timer_event *row) {
   struct tide_timer_event *pairs = NULL, *all = NULL;
   while (row) {
     struct tide_timer_event *a = row, *b = a->sibling;
     row = b ? b->sibling : NULL;
     a->sibling = a->before = NULL;
     if (b) b->sibling = b->before = NULL;
-    a = meld(a, b);
+    a = meld_events(a, b);
     a->sibling = pairs;
     pairs = a;
   }
   while (pairs) {
     struct tide_timer_event *next = pairs->sibling;
     pairs->sibling = NULL;
-    all = meld(all, pairs);
+    all = meld_events(all, pairs);
     pairs = next;
   }
   if (all) all->before = NULL;
@@ -61,7 +62,7 @@ static struct tide_timer_event *gather(struct tide_timer_event *row) {
 }
 
 static void take_out(struct tide_clock *clock, struct tide_timer_event *event) {
-  struct tide_timer_event *rest = gather(event->child);
+  struct tide_timer_event *rest = gather_siblings(event->child);
   if (event == clock->first) {
     clock->first = rest;
   } else {
@@ -69,7 +70,7 @@ static void take_out(struct tide_clock *clock, struct tide_timer_event *event) {
     if (before->child == event) before->child = event->sibling;
     else before->sibling = event->sibling;
     if (event->sibling) event->sibling->before = before;
-    clock->first = meld(clock->first, rest);
+    clock->first = meld_events(clock->first, rest);
   }
   event->child = event->sibling = event->before = NULL;
   event->expected = false;
@@ -81,7 +82,7 @@ void tide_clock_at(struct tide_clock *clock, struct tide_timer_event *event, uin
   event->order = clock->params.shuffle ? tide_random_next(&clock->ties) : ++clock->asked;
   event->child = event->sibling = event->before = NULL;
   event->expected = true;
-  clock->first = meld(clock->first, event);
+  clock->first = meld_events(clock->first, event);
 }
 
 void tide_clock_forget(struct tide_clock *clock, struct tide_timer_event *event) {

@@ -26,7 +26,7 @@ static inline struct tide_node *meld_two(struct tide_node *a, struct tide_node *
   return lay_by(b->value < a->value, a, b);
 }
 
-static struct tide_node *meld(struct tide_node *a, struct tide_node *b) {
+static struct tide_node *meld_nodes(struct tide_node *a, struct tide_node *b) {
   if (!a) return b;
   if (!b) return a;
   struct tide_node *root = meld_two(a, b);
@@ -68,7 +68,7 @@ static struct tide_node *meld_children(struct tide_node *first) {
   return root;
 }
 
-static bool follow(struct tide_node *other, struct tide_parked *parked, uint64_t value) {
+static bool follow_parked(struct tide_node *other, struct tide_parked *parked, uint64_t value) {
   if (!other || other->value != value || !tide_parked_of(other)) return false;
   tide_parked_join(tide_parked_of(other), parked);
   return true;
@@ -76,18 +76,18 @@ static bool follow(struct tide_node *other, struct tide_parked *parked, uint64_t
 
 /* Behind another that sleeps for the same, if it is where one looks first: then a crowd is one node
  * to take off. */
-static bool join(struct tide_counter *counter, struct tide_parked *parked, uint64_t value) {
-  return follow(counter->last, parked, value) || follow(counter->root, parked, value);
+static bool join_parked(struct tide_counter *counter, struct tide_parked *parked, uint64_t value) {
+  return follow_parked(counter->last, parked, value) || follow_parked(counter->root, parked, value);
 }
 
 void tide_counter_add_late(struct tide_counter *counter, struct tide_node *node) {
   node->child = node->next = node->prev = NULL;
-  counter->root = meld(counter->root, node);
+  counter->root = meld_nodes(counter->root, node);
 }
 
 void tide_counter_add_parked(struct tide_counter *counter, struct tide_node *node) {
   node->next = NULL;
-  if (join(counter, tide_parked_of(node), node->value)) return;
+  if (join_parked(counter, tide_parked_of(node), node->value)) return;
   if (!counter->last || counter->last->value <= node->value) tide_counter_append(counter, node);
   else tide_counter_add_late(counter, node);
 }
@@ -218,7 +218,7 @@ void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct 
   while ((node = kept)) {
     kept = node->next;
     node->next = NULL;
-    counter->root = meld(counter->root, node);
+    counter->root = meld_nodes(counter->root, node);
   }
   tide_counter_keep_least(counter);
 }

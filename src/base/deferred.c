@@ -5,7 +5,7 @@ void tide_deferred_init(struct tide_deferred *queue, const struct tide_platform 
   queue->last = &queue->first;
 }
 
-static struct tide_deferred_call *take(struct tide_deferred *queue) {
+static struct tide_deferred_call *take_call(struct tide_deferred *queue) {
   tide_lock_take(&queue->lock, queue->platform);
   struct tide_deferred_call *call = queue->first;
   if (call) {
@@ -19,7 +19,7 @@ static struct tide_deferred_call *take(struct tide_deferred *queue) {
 }
 
 void tide_deferred_drain(struct tide_deferred *queue) {
-  for (struct tide_deferred_call *call; (call = take(queue));) call->run(call);
+  for (struct tide_deferred_call *call; (call = take_call(queue));) call->run(call);
 }
 
 void tide_deferred_add(struct tide_deferred *queue, struct tide_deferred_call *call) {

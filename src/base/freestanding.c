@@ -1,7 +1,7 @@
-/* The few functions that the compiler and base/memory.h expect of a C library,
+/* The few functions that the compiler and base/alloc.h expect of a C library,
  * for builds that have none (wasm32). */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #if !__STDC_HOSTED__ || defined(TIDE_FREESTANDING)
 

@@ -1,4 +1,4 @@
-#include "base/memory.h"
+#include "base/alloc.h"
 
 void *tide_alloc_unset(const struct tide_allocator *allocator, size_t count, size_t size) {
   size_t bytes;

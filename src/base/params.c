@@ -1,5 +1,5 @@
 #include "base/params.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 enum tide_status tide_params_copy(void *own, size_t size, const void *given) {
   const unsigned char *bytes = given;

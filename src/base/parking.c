@@ -34,7 +34,7 @@ struct tide_parked *tide_parked_leave(struct tide_parked *parked) {
 
 /* Once the word is set the parked thread may be gone: its address is all that the wake still uses.
  */
-static void tell(struct tide_parked *parked, uint32_t what) {
+static void wake_parked(struct tide_parked *parked, uint32_t what) {
   const struct tide_platform *platform = parked->platform;
   uint32_t *word = &parked->word;
   tide_store_release(word, what);
@@ -53,11 +53,11 @@ void tide_parked_fire(struct tide_node *node, enum tide_status status) {
   struct tide_parked *at = tide_parked_of(node), *next;
   int count = count_to(at, FEW + 1);
   (void)status;
-  if (count > FEW) tell(at, TOLD_FIRST);
+  if (count > FEW) wake_parked(at, TOLD_FIRST);
   else
     for (; count > 0; count--, at = next) {
       next = at->after;
-      tell(at, TOLD);
+      wake_parked(at, TOLD);
     }
 }
 
@@ -76,8 +76,8 @@ static void lay_out(struct tide_parked *head) {
 
 static void hand_on(struct tide_parked *parked, uint32_t told) {
   if (told == TOLD_FIRST) lay_out(parked);
-  if (parked->node.child) tell(tide_parked_of(parked->node.child), TOLD);
-  if (parked->node.prev) tell(tide_parked_of(parked->node.prev), TOLD);
+  if (parked->node.child) wake_parked(tide_parked_of(parked->node.child), TOLD);
+  if (parked->node.prev) wake_parked(tide_parked_of(parked->node.prev), TOLD);
 }
 
 bool tide_parked_wait(struct tide_parked *parked, uint64_t deadline) {

@@ -1,5 +1,5 @@
 #include "base/text.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 void tide_text_init(struct tide_text *text, char *data, size_t size) {
   *text = (struct tide_text){data, size, 0};
@@ -129,8 +129,8 @@ void tide_text_format(struct tide_text *text, const char *format, ...) {
   va_end(list);
 }
 
-static void fill(struct tide_diag *diag, enum tide_status status, uint32_t line, uint32_t column,
-                 const char *format, va_list list) {
+static void fill_diag(struct tide_diag *diag, enum tide_status status, uint32_t line,
+                      uint32_t column, const char *format, va_list list) {
   struct tide_text text;
   diag->status = status;
   diag->line = line;
@@ -144,7 +144,7 @@ enum tide_status tide_diag_set(struct tide_diag *diag, enum tide_status status, 
   if (!diag) return status;
   va_list list;
   va_start(list, format);
-  fill(diag, status, 0, 0, format, list);
+  fill_diag(diag, status, 0, 0, format, list);
   va_end(list);
   return status;
 }
@@ -154,7 +154,7 @@ enum tide_status tide_diag_at(struct tide_diag *diag, enum tide_status status, u
   if (!diag) return status;
   va_list list;
   va_start(list, format);
-  fill(diag, status, line, column, format, list);
+  fill_diag(diag, status, line, column, format, list);
   va_end(list);
   return status;
 }

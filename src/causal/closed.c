@@ -1,6 +1,6 @@
 #include "causal/closed.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* How many intervals begin at or before the axis. */
 static size_t begun(const struct tide_closed *closed, tide_axis axis) {

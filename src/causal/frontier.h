@@ -17,7 +17,7 @@
 #define TIDE_CAUSAL_FRONTIER_H
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "tidemark/causal.h"
 
 /* Two full frontiers that share no axis. */

@@ -1,5 +1,5 @@
 /* The text form of a frontier: {queue:0.3@7, host:0.1@2}, with ~ behind it if tainted. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "tidemark/causal.h"
 

@@ -1,5 +1,5 @@
 #include "causal/shadow.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 static size_t bucket_of(enum tide_shadow_kind kind, uint64_t key) {
   uint64_t z = (key + (uint64_t)kind) * 0x9e3779b97f4a7c15u;

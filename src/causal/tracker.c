@@ -1,7 +1,7 @@
 /* The tracker: what the host has seen finish. tracker_axis.h says why it is right. */
 #include "base/params.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "causal/tracker_axis.h"
 
 #define FIRST_TABLE_SIZE 16

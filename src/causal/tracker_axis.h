@@ -26,7 +26,7 @@
 
 #include "base/atomic.h"
 #include "base/lock.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "causal/closed.h"
 #include "causal/tracker.h"
 

@@ -1,6 +1,6 @@
 /* The cpu device: worker threads that run bodies' host functions. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/params.h"
 #include "device/workers.h"
 #include "tidemark/backend.h"

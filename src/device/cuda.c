@@ -1,9 +1,9 @@
 /* The GPU device: one thread that puts operations on streams, and sleeps until the driver calls. */
-#include "device/cuda.h"
+#include "device/cuda_device.h"
 
 #include "base/atomic.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/params.h"
 #include "base/text.h"
 

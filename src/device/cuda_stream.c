@@ -1,9 +1,9 @@
 /* Streams, and what goes on them; memory and kernels. */
 #include "base/atomic.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
-#include "device/cuda.h"
+#include "device/cuda_device.h"
 
 /* ---- memory ---------------------------------------------------------------------------- */
 

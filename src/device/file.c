@@ -1,6 +1,6 @@
 /* The file device: a ring, or threads where the kernel has none to give; and streams beside it. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/params.h"
 #include "base/text.h"
 #include "device/uring.h"

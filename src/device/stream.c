@@ -2,7 +2,7 @@
 
 #include "base/atomic.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "device/transfer.h"
 
 #include <errno.h>

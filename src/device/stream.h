@@ -19,7 +19,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "tidemark/backend.h"
 #include "tidemark/file.h"
 

@@ -1,6 +1,6 @@
 #include "device/workers.h"
 
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "timeline/pending_value.h"
 
 enum rest_state { SPINNING, SLEEPING, CALLED };

@@ -22,7 +22,7 @@ static inline void enter_bin(struct walk *walk, unsigned bin) {
   walk->old_end = walk->bins->lists[bin].prev;
 }
 
-static inline struct walk begin(struct tide_bins *bins, size_t size, uint32_t looks) {
+static inline struct walk begin_walk(struct tide_bins *bins, size_t size, uint32_t looks) {
   struct walk walk = {.bins = bins, .size = size, .fits = looks, .misfits = looks};
   unsigned bin = tide_bin_of(size);
   enter_bin(&walk, tide_list_empty(&bins->lists[bin]) ? tide_bins_next(bins, bin + 1) : bin);
@@ -30,7 +30,7 @@ static inline struct walk begin(struct tide_bins *bins, size_t size, uint32_t lo
 }
 
 /* Only the bin of `size` itself may hold blocks that are too small. */
-static inline struct tide_block *next(struct walk *walk) {
+static inline struct tide_block *next_block(struct walk *walk) {
   while (walk->fits) {
     if (!walk->new_end || !walk->misfits) {
       enter_bin(walk, tide_bins_next(walk->bins, walk->bin + 1));
@@ -68,8 +68,8 @@ static size_t count_missing(struct tide_pool *pool, const struct tide_death *dea
 }
 
 /* Weighs a block that the requester does not know. True if it needs no wait. */
-static bool settle(struct tide_pool *pool, struct tide_block *block,
-                   const struct tide_frontier *frontier, struct tide_choice *out_choice) {
+static bool weigh_block(struct tide_pool *pool, struct tide_block *block,
+                        const struct tide_frontier *frontier, struct tide_choice *out_choice) {
   struct tide_death *death = block->death;
   bool closable;
   if (tide_death_settle(death, &pool->namers)) {
@@ -95,8 +95,8 @@ void tide_best_fit_free(struct tide_pool *pool, size_t size, const struct tide_f
   struct tide_block *block, *seen[TIDE_CHOOSE_FEW];
   uint32_t count = 0;
   choose(out_choice, NULL, TIDE_REUSE_FRESH, 0);
-  struct walk walk = begin(&pool->free, size, looks);
-  while ((block = next(&walk))) {
+  struct walk walk = begin_walk(&pool->free, size, looks);
+  while ((block = next_block(&walk))) {
     if (tide_death_empty(block->death)) return choose(out_choice, block, TIDE_REUSE_FINISHED, 0);
     if (tide_death_known(block->death, frontier)) {
       return choose(out_choice, block, TIDE_REUSE_KNOWN, 0);
@@ -105,15 +105,16 @@ void tide_best_fit_free(struct tide_pool *pool, size_t size, const struct tide_f
     count++;
   }
   if (count > TIDE_CHOOSE_FEW) {
-    walk = begin(&pool->free, size, looks);
-    while ((block = next(&walk)) && !settle(pool, block, frontier, out_choice)) continue;
+    walk = begin_walk(&pool->free, size, looks);
+    while ((block = next_block(&walk)) && !weigh_block(pool, block, frontier, out_choice)) continue;
     return;
   }
-  for (uint32_t i = 0; i < count && !settle(pool, seen[i], frontier, out_choice); i++) continue;
+  for (uint32_t i = 0; i < count && !weigh_block(pool, seen[i], frontier, out_choice); i++)
+    continue;
 }
 
 void tide_best_fit_fresh(struct tide_pool *pool, size_t size, uint32_t looks,
                          struct tide_choice *out_choice) {
-  struct walk walk = begin(&pool->fresh, size, looks);
-  choose(out_choice, next(&walk), TIDE_REUSE_FRESH, 0);
+  struct walk walk = begin_walk(&pool->fresh, size, looks);
+  choose(out_choice, next_block(&walk), TIDE_REUSE_FRESH, 0);
 }

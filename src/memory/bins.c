@@ -21,7 +21,7 @@ static unsigned next_marked(const struct tide_bins *bins, unsigned from) {
   return row * TIDE_BIN_COLUMNS + (unsigned)__builtin_ctz(columns);
 }
 
-static void unmark(struct tide_bins *bins, unsigned bin) {
+static void unmark_bin(struct tide_bins *bins, unsigned bin) {
   unsigned row = bin / TIDE_BIN_COLUMNS;
   bins->columns[row] &= (uint8_t) ~(1u << bin % TIDE_BIN_COLUMNS);
   if (!bins->columns[row]) bins->rows &= ~(1ull << row);
@@ -30,7 +30,7 @@ static void unmark(struct tide_bins *bins, unsigned bin) {
 unsigned tide_bins_next(struct tide_bins *bins, unsigned from) {
   unsigned bin;
   while ((bin = next_marked(bins, from)) < TIDE_BINS && tide_list_empty(&bins->lists[bin])) {
-    unmark(bins, bin);
+    unmark_bin(bins, bin);
   }
   return bin;
 }

@@ -210,7 +210,7 @@ static bool run_take(struct tide_pool *pool, struct run *run, const struct tide_
   return true;
 }
 
-static bool join(struct tide_pool *pool, const struct run *run) {
+static bool join_deaths(struct tide_pool *pool, const struct run *run) {
   struct tide_tracker *tracker = pool->context->tracker;
   for (size_t i = 1; i < run->count; i++) {
     struct tide_block *next = run->first->after;
@@ -236,12 +236,12 @@ bool tide_block_join_run(struct tide_pool *pool, size_t size, const struct tide_
       if (!run_take(pool, &run, block, frontier, most)) {
         run = (struct run){.first = block->after};
       } else if (run.size >= size) {
-        if (run.missing == 0) return join(pool, &run);
+        if (run.missing == 0) return join_deaths(pool, &run);
         most = run.missing - 1;
         best = run;
         run = (struct run){.first = block->after};
       }
     }
   }
-  return best.count != 0 && join(pool, &best);
+  return best.count != 0 && join_deaths(pool, &best);
 }

@@ -1,6 +1,6 @@
 /* Buffers: handles of memory, from alloc to the last operation that names them. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "memory/state.h"
 
 size_t tide_buffer_bytes(const struct tide_pool *pool) {

@@ -8,7 +8,7 @@ void tide_grace_init(struct tide_grace *grace) {
 }
 
 /* Has all of the snapshot finished? What has is not asked about again. */
-static bool over(struct tide_grace *grace, struct tide_tracker *tracker) {
+static bool is_over(struct tide_grace *grace, struct tide_tracker *tracker) {
   while (grace->left) {
     size_t last = grace->left - 1;
     uint64_t epoch = grace->epochs[last];
@@ -18,7 +18,7 @@ static bool over(struct tide_grace *grace, struct tide_tracker *tracker) {
   return true;
 }
 
-static void begin(struct tide_grace *grace) {
+static void begin_snapshot(struct tide_grace *grace) {
   if (!grace->snapshot || tide_list_empty(&grace->waiting)) return;
   size_t live = grace->snapshot(grace->self, grace->axes, grace->epochs, grace->capacity);
   grace->wanted = live;
@@ -30,8 +30,8 @@ static void begin(struct tide_grace *grace) {
 }
 
 bool tide_grace_step(struct tide_grace *grace, struct tide_tracker *tracker) {
-  if (!grace->active) begin(grace);
-  if (!grace->active || !over(grace, tracker)) return false;
+  if (!grace->active) begin_snapshot(grace);
+  if (!grace->active || !is_over(grace, tracker)) return false;
   grace->active = false;
   return true;
 }

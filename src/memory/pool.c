@@ -1,7 +1,7 @@
 /* The pool: making one, asking it for memory, taking it apart. */
 #include "base/params.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "causal/tracker.h"
 #include "memory/state.h"
 

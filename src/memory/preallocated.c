@@ -2,7 +2,7 @@
  * allocator for nothing once there are enough. They come in slabs and stay until
  * the pool goes. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "memory/state.h"
 
 #define SLAB_ITEMS 64

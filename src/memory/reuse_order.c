@@ -51,8 +51,9 @@ static const struct attempt *order_of(const struct tide_pool *pool,
 }
 
 /* Among the blocks that are there. */
-static bool look(struct tide_pool *pool, const struct tide_request *request,
-                 const struct attempt *attempt, uint32_t looks, struct tide_choice *out_choice) {
+static bool look_in_blocks(struct tide_pool *pool, const struct tide_request *request,
+                           const struct attempt *attempt, uint32_t looks,
+                           struct tide_choice *out_choice) {
   struct tide_choice reused;
   tide_best_fit_free(pool, request->size, request->known, looks, &reused);
   *out_choice = reused;
@@ -64,8 +65,9 @@ static bool look(struct tide_pool *pool, const struct tide_request *request,
 }
 
 /* At most once a request: a source that has refused is not asked again. */
-static bool grow(struct tide_pool *pool, const struct tide_request *request,
-                 const struct attempt *attempt, bool *has_refused, struct tide_choice *out_choice) {
+static bool grow_pool(struct tide_pool *pool, const struct tide_request *request,
+                      const struct attempt *attempt, bool *has_refused,
+                      struct tide_choice *out_choice) {
   size_t most = attempt->beyond ? SIZE_MAX : tide_source_budget(pool, request->size);
   *out_choice = (struct tide_choice){.reuse = TIDE_REUSE_FRESH};
   if (*has_refused || !tide_source_allows(pool, request->size, most)) return false;
@@ -102,9 +104,9 @@ static bool try(struct tide_pool *pool, const struct tide_request *request,
       if (!tide_block_join_free(pool, TIDE_JOIN_ALL)) return false;
       looks = TIDE_CHOOSE_ALL;
       break;
-    case GROW: return grow(pool, request, attempt, has_refused, out_choice);
+    case GROW: return grow_pool(pool, request, attempt, has_refused, out_choice);
   }
-  return look(pool, request, attempt, looks, out_choice);
+  return look_in_blocks(pool, request, attempt, looks, out_choice);
 }
 
 bool tide_best_fit(struct tide_pool *pool, const struct tide_request *request,

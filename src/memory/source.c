@@ -1,5 +1,5 @@
 /* Where a pool's memory comes from: chunks, within the budget and the limit. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "memory/state.h"
 
 static void *allocator_map(void *self, size_t size) {
@@ -87,7 +87,7 @@ static bool map_some(struct tide_pool *pool, struct tide_chunk *chunk, size_t ne
   return reserve(pool, loose, SIZE_MAX) && map(pool, chunk, loose, needed);
 }
 
-static struct tide_block *take(struct tide_pool *pool, size_t size, size_t most) {
+static struct tide_block *take_chunk(struct tide_pool *pool, size_t size, size_t most) {
   const struct tide_allocator *allocator = pool->context->allocator;
   tide_pool_unlock(pool);
   struct tide_chunk *chunk = tide_alloc(allocator, 1, sizeof *chunk);
@@ -114,7 +114,7 @@ struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size, 
   const struct tide_platform *platform = pool->context->platform;
   if (!tide_source_allows(pool, size, most)) return NULL;
   pool->asking++;
-  struct tide_block *block = take(pool, size, most);
+  struct tide_block *block = take_chunk(pool, size, most);
   pool->asking--;
   tide_store_release(&pool->answers, pool->answers + 1);
   if (pool->awaiting) platform->wake(platform->self, &pool->answers, UINT32_MAX);

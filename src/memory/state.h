@@ -22,7 +22,7 @@
 
 #include "base/check.h"
 #include "base/lock.h"
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "memory/bins.h"
 #include "memory/death.h"
 #include "memory/grace.h"

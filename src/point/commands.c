@@ -1,6 +1,6 @@
 /* Commands: what sched tells of what is queued and what was executed. */
 #include "base/check.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
 enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_command *command,
                                      const struct tide_command_plan *plan,

@@ -1,7 +1,7 @@
 /* Compound points, and stand-ins: a timeline of one value each. */
 #include "base/check.h"
-#include "base/memory.h"
-#include "point/point.h"
+#include "base/alloc.h"
+#include "point/point_state.h"
 
 /* ---- making and unmaking ----------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ static void free_compound(struct tide_compound *compound, struct tide_fired *fir
 }
 
 /* It is one value of one timeline: whoever waits is told there. */
-static void tell(struct tide_compound *compound, struct tide_fired *fired) {
+static void notify_waiters(struct tide_compound *compound, struct tide_fired *fired) {
   struct tide_unmet *unmet = &compound->unmet;
   struct tide_pending_value *freed[2];
   compound->told = true;
@@ -67,14 +67,14 @@ static void tell(struct tide_compound *compound, struct tide_fired *fired) {
 
 static void compound_changed(struct tide_dependency_node *node, struct tide_fired *fired) {
   struct tide_compound *compound = TIDE_CONTAINER(node, struct tide_compound, unmet.node);
-  if (node->ended && !compound->told) tell(compound, fired);
+  if (node->ended && !compound->told) notify_waiters(compound, fired);
   if (!node->settled) return;
   drop_parts(compound);
   if (compound->gone) free_compound(compound, fired);
 }
 
-static enum tide_status begin(struct tide_client *client, struct tide_compound *compound,
-                              uint64_t deadline, struct tide_point *out_point) {
+static enum tide_status begin_compound(struct tide_client *client, struct tide_compound *compound,
+                                       uint64_t deadline, struct tide_point *out_point) {
   struct tide_points *points = client->points;
   struct tide_fired fired;
   tide_fired_init(&fired);
@@ -106,7 +106,7 @@ static enum tide_status create(struct tide_client *client, uint32_t domain, uint
   compound->client = client;
   enum tide_status status =
       tide_timeline_create_single(context, &params, &compound->unmet.timeline);
-  if (status == TIDE_OK) status = begin(client, compound, deadline, out_point);
+  if (status == TIDE_OK) status = begin_compound(client, compound, deadline, out_point);
   if (status == TIDE_OK) return TIDE_OK;
   tide_timeline_release(compound->unmet.timeline);
   tide_free(context->allocator, compound, 1, size);
@@ -158,8 +158,8 @@ void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause
 }
 
 /* The caller's own. */
-static enum tide_status find(struct tide_client *client, struct tide_point point,
-                             struct tide_compound **out_compound) {
+static enum tide_status find_compound(struct tide_client *client, struct tide_point point,
+                                      struct tide_compound **out_compound) {
   struct tide_compound *compound = tide_slot_find(client->points, point, TIDE_SLOT_COMPOUND);
   if (!compound) {
     bool future = tide_slot_find(client->points, point, TIDE_SLOT_FUTURE) != NULL;
@@ -183,7 +183,7 @@ enum tide_status tide_compound_destroy(struct tide_client *client, struct tide_p
   struct tide_fired fired;
   tide_fired_init(&fired);
   tide_points_lock(points);
-  enum tide_status status = find(client, point, &compound);
+  enum tide_status status = find_compound(client, point, &compound);
   if (status == TIDE_OK) destroy(compound, &fired);
   tide_points_unlock(points, &fired);
   return status;
@@ -353,7 +353,7 @@ static enum tide_status define(struct tide_client *client, struct tide_point poi
   tide_fired_init(&fired);
   tide_points_lock(points);
   tide_points_expire_locked(points, &fired);
-  enum tide_status status = find(client, point, &b.compound);
+  enum tide_status status = find_compound(client, point, &b.compound);
   if (status == TIDE_OK) status = define_locked(&b, kind, text, length, cells, &fired);
   tide_points_unlock(points, &fired);
   return status;

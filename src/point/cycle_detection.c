@@ -6,7 +6,7 @@
  * is perhaps not the one who asks. So both get a few steps in turn, then more, and the first one
  * that comes to its end has the answer. */
 #include "base/check.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
 #define FIRST_STEPS 64
 
@@ -62,7 +62,7 @@ static enum answer look_down(const struct tide_channel *channel, struct tide_com
 
 /* ---- up ---- */
 
-static void push(struct upwards *up, struct tide_dependency_node *node) {
+static void push_node(struct upwards *up, struct tide_dependency_node *node) {
   if (node->mark == up->mark || node->settled) return;
   node->mark = up->mark;
   node->above = up->todo;
@@ -85,7 +85,7 @@ static void push_owed(struct upwards *up, struct tide_channel *channel) {
          tree_node = tide_tree_next(tree_node), up->steps++) {
       struct tide_promise *promise =
           TIDE_CONTAINER(tide_pending_value_of(tree_node), struct tide_promise, unmet.pending);
-      if (!promise->unmet.node.defined) push(up, &promise->unmet.node);
+      if (!promise->unmet.node.defined) push_node(up, &promise->unmet.node);
     }
   }
 }
@@ -100,7 +100,7 @@ static enum answer climb(struct upwards *up) {
       push_owed(up, command->channel);
     struct tide_link *link = node->awaited.next;
     for (; link != &node->awaited && up->steps <= up->most; link = link->next, up->steps++)
-      push(up, TIDE_CONTAINER(link, struct tide_dependency_edge, link)->owner);
+      push_node(up, TIDE_CONTAINER(link, struct tide_dependency_edge, link)->owner);
   }
   return up->steps > up->most ? UNKNOWN : NO;
 }
@@ -113,7 +113,7 @@ static void mark_waits(const struct tide_command *command, bool mark) {
 static enum answer look_up(struct tide_channel *channel, const struct tide_command *command,
                            const struct tide_command_plan *plan, uint64_t most) {
   struct upwards up = {.mark = ++channel->points->searches, .most = most};
-  for (size_t i = 0; i < plan->promise_count; i++) push(&up, &plan->promises[i]->unmet.node);
+  for (size_t i = 0; i < plan->promise_count; i++) push_node(&up, &plan->promises[i]->unmet.node);
   if (!plan->passable) push_owed(&up, channel);
   mark_waits(command, true);
   enum answer answer = climb(&up);

@@ -1,6 +1,6 @@
 /* Deadlines for being queued: one heap of them, whatever is owed. */
 #include "base/check.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
 static uint64_t now_of(const struct tide_points *points) {
   const struct tide_platform *platform = points->context->platform;

@@ -1,7 +1,7 @@
 /* How timelines stand, for people who look. Nothing is kept for it: what is asked for is counted,
  * as far as that takes a bounded time under the lock. */
-#include "base/memory.h"
-#include "point/point.h"
+#include "base/alloc.h"
+#include "point/point_state.h"
 
 #define STEPS_MOST 4096u /* promises and broken ranges that are looked at */
 

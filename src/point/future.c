@@ -1,9 +1,9 @@
 /* Future timelines: promises that are kept in order. */
 #include "base/params.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "causal/tracker.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
 static struct tide_promise *promise_of_pending(struct tide_pending_value *pending) {
   return TIDE_CONTAINER(pending, struct tide_promise, unmet.pending);

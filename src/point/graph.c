@@ -64,15 +64,15 @@ static bool is_group(const struct tide_dependency_node *node) {
   return node->kind == TIDE_DEPENDENCY_ALL || node->kind == TIDE_DEPENDENCY_ANY;
 }
 
-static void end(struct tide_propagation *propagation, struct tide_dependency_node *node,
-                enum tide_status status) {
+static void end_node(struct tide_propagation *propagation, struct tide_dependency_node *node,
+                     enum tide_status status) {
   if (node->ended) return;
   node->ended = true;
   node->status = (uint32_t)status;
   push_ended(propagation, node);
 }
 
-static void settle(struct tide_propagation *propagation, struct tide_dependency_node *node) {
+static void settle_node(struct tide_propagation *propagation, struct tide_dependency_node *node) {
   if (node->settled) return;
   node->settled = true;
   push_ended(propagation, node);
@@ -82,29 +82,29 @@ static void settle(struct tide_propagation *propagation, struct tide_dependency_
 
 void tide_dependency_end(struct tide_propagation *propagation, struct tide_dependency_node *node,
                          enum tide_status status) {
-  end(propagation, node, status);
-  settle(propagation, node);
+  end_node(propagation, node, status);
+  settle_node(propagation, node);
 }
 
 /* Has it come to an end by what its parts have? */
 static void conclude(struct tide_propagation *propagation, struct tide_dependency_node *node) {
   if (!is_group(node) || !node->defined) return;
   if (node->kind == TIDE_DEPENDENCY_ALL) {
-    if (node->error) end(propagation, node, (enum tide_status)node->error);
-    else if (node->undecided == 0) end(propagation, node, TIDE_OK);
+    if (node->error) end_node(propagation, node, (enum tide_status)node->error);
+    else if (node->undecided == 0) end_node(propagation, node, TIDE_OK);
   } else if (node->one_good) {
-    end(propagation, node, TIDE_OK);
+    end_node(propagation, node, TIDE_OK);
   } else if (node->undecided == 0) {
-    end(propagation, node, (enum tide_status)node->error);
+    end_node(propagation, node, (enum tide_status)node->error);
   }
   if (!node->ended) return;
   if (node->unsettled == 0 || (node->kind == TIDE_DEPENDENCY_ANY && !node->status))
-    settle(propagation, node);
+    settle_node(propagation, node);
 }
 
 void tide_dependency_fail(struct tide_propagation *propagation, struct tide_dependency_node *node,
                           enum tide_status status) {
-  end(propagation, node, status);
+  end_node(propagation, node, status);
   conclude(propagation, node);
 }
 

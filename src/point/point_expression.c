@@ -1,9 +1,9 @@
 /* "(0&1)|2": read in steps, without a tree: whoever reads keeps the open groups. */
 #include "base/text.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
-static enum tide_status refuse(const struct tide_expression *x, size_t at, const char *what,
-                               struct tide_diag *diag) {
+static enum tide_status refuse_expression(const struct tide_expression *x, size_t at,
+                                          const char *what, struct tide_diag *diag) {
   return tide_diag_at(diag, TIDE_CORRUPT, 1, (uint32_t)at + 1, "expression:1:%zu: %s", at + 1,
                       x->length > TIDE_EXPRESSION_LENGTH ? "longer than 4096 bytes" : what);
 }
@@ -28,14 +28,16 @@ static enum tide_status read_index(struct tide_expression *x, size_t *out_index,
 
 static enum tide_status read_operand(struct tide_expression *x, enum tide_expression_kind *out_kind,
                                      size_t *out_index, struct tide_diag *diag) {
-  if (x->at >= x->length) return refuse(x, x->at, "ends where an index or ( is expected", diag);
+  if (x->at >= x->length)
+    return refuse_expression(x, x->at, "ends where an index or ( is expected", diag);
   if (x->text[x->at] != '(') {
     *out_kind = TIDE_EXPRESSION_INDEX;
-    if (!is_digit(x->text[x->at])) return refuse(x, x->at, "expected an index or (", diag);
+    if (!is_digit(x->text[x->at]))
+      return refuse_expression(x, x->at, "expected an index or (", diag);
     return read_index(x, out_index, diag);
   }
   if (x->depth == TIDE_EXPRESSION_DEPTH)
-    return refuse(x, x->at, "more than 64 parentheses in each other", diag);
+    return refuse_expression(x, x->at, "more than 64 parentheses in each other", diag);
   x->depth++;
   x->at++;
   *out_kind = TIDE_EXPRESSION_OPEN;
@@ -46,18 +48,18 @@ static enum tide_status read_operator(struct tide_expression *x,
                                       enum tide_expression_kind *out_kind, struct tide_diag *diag) {
   if (x->at >= x->length) {
     *out_kind = TIDE_EXPRESSION_END;
-    return x->depth ? refuse(x, x->at, "ends where ) is expected", diag) : TIDE_OK;
+    return x->depth ? refuse_expression(x, x->at, "ends where ) is expected", diag) : TIDE_OK;
   }
   char c = x->text[x->at];
   if (c == ')') {
-    if (!x->depth) return refuse(x, x->at, "a ) without its (", diag);
+    if (!x->depth) return refuse_expression(x, x->at, "a ) without its (", diag);
     x->depth--;
     *out_kind = TIDE_EXPRESSION_CLOSE;
   } else if (c == '&' || c == '|') {
     x->operand = true;
     *out_kind = c == '&' ? TIDE_EXPRESSION_AND : TIDE_EXPRESSION_OR;
   } else {
-    return refuse(x, x->at, "expected &, | or )", diag);
+    return refuse_expression(x, x->at, "expected &, | or )", diag);
   }
   x->at++;
   return TIDE_OK;
@@ -66,7 +68,8 @@ static enum tide_status read_operator(struct tide_expression *x,
 enum tide_status tide_expression_step(struct tide_expression *x,
                                       enum tide_expression_kind *out_kind, size_t *out_index,
                                       struct tide_diag *diag) {
-  if (x->length > TIDE_EXPRESSION_LENGTH) return refuse(x, TIDE_EXPRESSION_LENGTH, "", diag);
+  if (x->length > TIDE_EXPRESSION_LENGTH)
+    return refuse_expression(x, TIDE_EXPRESSION_LENGTH, "", diag);
   while (x->at < x->length && x->text[x->at] == ' ') x->at++;
   return x->operand ? read_operand(x, out_kind, out_index, diag) : read_operator(x, out_kind, diag);
 }

@@ -1,8 +1,8 @@
 /* The room: names, parts, the lock, and whose word counts. */
 #include "base/params.h"
 #include "base/check.h"
-#include "base/memory.h"
-#include "point/point.h"
+#include "base/alloc.h"
+#include "point/point_state.h"
 
 #define SECOND 1000000000ull
 #define MOST (1u << 20)
@@ -175,7 +175,7 @@ static void watch_deadlines(void *self) {
   }
 }
 
-static enum tide_status start(struct tide_points *points) {
+static enum tide_status start_thread(struct tide_points *points) {
   const struct tide_platform *platform = points->context->platform;
   return platform->spawn(platform->self, "points", watch_deadlines, points, &points->thread);
 }
@@ -246,7 +246,7 @@ enum tide_status tide_points_create(struct tide_context *context,
   points->last_stale = &points->stale;
   tide_list_init(&points->clients);
   enum tide_status status = make_room(points) ? TIDE_OK : TIDE_NOMEM;
-  if (status == TIDE_OK && !params->manual) status = start(points);
+  if (status == TIDE_OK && !params->manual) status = start_thread(points);
   if (status != TIDE_OK) {
     free_room(points);
     return status;

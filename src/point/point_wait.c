@@ -1,6 +1,6 @@
 /* Asking and waiting for the end: a point is a value of a timeline, and that is where one waits. */
 #include "base/check.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
 static const char *const state_names[] = {"unknown", "promised", "scheduled", "retired", "broken"};
 

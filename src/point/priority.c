@@ -4,7 +4,7 @@
 
 static uint8_t level_of(uint8_t level) { return level < TIDE_LEVELS ? level : TIDE_LEVELS - 1; }
 
-static void tell(struct tide_priority *priority) {
+static void notify_change(struct tide_priority *priority) {
   if (priority->changed) priority->changed(priority);
 }
 
@@ -26,12 +26,12 @@ uint8_t tide_priority_effective(const struct tide_priority *priority) {
 
 void tide_priority_set_base(struct tide_priority *priority, uint8_t base) {
   priority->base = level_of(base);
-  tell(priority);
+  notify_change(priority);
 }
 
 void tide_priority_inherit(struct tide_priority *priority, uint8_t level) {
   priority->inherited = level_of(level);
-  tell(priority);
+  notify_change(priority);
 }
 
 /* ---- increases ---- */
@@ -42,7 +42,7 @@ void tide_increase_end(struct tide_increase *increase) {
   increase->of = NULL;
   tide_dependency_unlisten(&increase->listener);
   priority->increases[increase->level]--;
-  tell(priority);
+  notify_change(priority);
 }
 
 static void hear_increase(struct tide_listener *listener, const struct tide_dependency_node *node,
@@ -61,7 +61,7 @@ void tide_increase_begin(struct tide_increase *increase, struct tide_priority *o
   increase->of = of;
   of->increases[increase->level]++;
   tide_dependency_listen(node, &increase->listener);
-  tell(of);
+  notify_change(of);
 }
 
 /* ---- decreases ---- */
@@ -84,7 +84,7 @@ static void sum_up(struct tide_priority *priority) {
     if (decrease->number >= below) sum += decrease->amount;
   }
   priority->lower = sum;
-  tell(priority);
+  notify_change(priority);
 }
 
 void tide_decrease_end(struct tide_decrease *decrease) {
@@ -95,7 +95,7 @@ void tide_decrease_end(struct tide_decrease *decrease) {
   tide_dependency_unlisten(&decrease->cancel);
   tide_list_remove(&decrease->link);
   if (decrease->number >= covered_below(priority)) priority->lower -= decrease->amount;
-  tell(priority);
+  notify_change(priority);
 }
 
 static void hear_dependency(struct tide_listener *listener, const struct tide_dependency_node *node,
@@ -127,7 +127,7 @@ void tide_decrease_begin(struct tide_decrease *decrease, struct tide_priority *o
   if (decrease->number >= covered_below(of)) of->lower += amount;
   tide_dependency_listen(dependency, &decrease->dependency);
   if (cancel) tide_dependency_listen(cancel, &decrease->cancel);
-  tell(of);
+  notify_change(of);
 }
 
 void tide_scope_begin(struct tide_priority *priority, struct tide_scope_of_decreases *scope) {

@@ -11,7 +11,7 @@
 #ifndef TIDE_POINT_PRIORITY_H
 #define TIDE_POINT_PRIORITY_H
 
-#include "point/point.h"
+#include "point/point_state.h"
 
 #define TIDE_LEVELS 16 /* 0 lowest .. 15 highest */
 

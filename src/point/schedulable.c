@@ -5,7 +5,7 @@
  * searched, and listeners are put where it is held up (one in each ALL, all in an ANY). When one of
  * those changes, and not before, it is searched again. */
 #include "base/check.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
 _Static_assert(sizeof(struct tide_watch) <= sizeof((struct tide_schedulable *)0)->private_words,
                "a wait must hold its watch");
@@ -18,17 +18,17 @@ static struct tide_schedulable *wait_of(struct tide_watch *watch) {
   return TIDE_CONTAINER(watch, struct tide_schedulable, private_words);
 }
 
-static void call(struct tide_deferred_call *deferred) {
+static void run_callback(struct tide_deferred_call *deferred) {
   struct tide_watch *watch = TIDE_CONTAINER(deferred, struct tide_watch, call);
   struct tide_schedulable *wait = wait_of(watch);
   wait->call(wait, (enum tide_status)watch->status);
 }
 
 /* No lock is held: it waits for its pending value among the context's callbacks. */
-static void fire(struct tide_node *tree_node, enum tide_status status) {
+static void defer_callback(struct tide_node *tree_node, enum tide_status status) {
   struct tide_watch *watch = TIDE_CONTAINER(tree_node, struct tide_watch, tree_node);
   (void)status;
-  watch->call.run = call;
+  watch->call.run = run_callback;
   tide_deferred_add(watch->points->context->deferred, &watch->call);
 }
 
@@ -108,26 +108,27 @@ static bool is_assumed(void *self, const struct tide_dependency_node *node) {
   return false;
 }
 
-static void finish(struct tide_watch *watch, enum tide_status status, struct tide_fired *fired) {
+static void finish_watch(struct tide_watch *watch, enum tide_status status,
+                         struct tide_fired *fired) {
   drop_looks(watch);
   tide_dependency_unlisten(&watch->root);
   tide_list_remove(&watch->link);
   watch->waiting = false;
   watch->status = (uint32_t)status;
-  watch->tree_node.fire = fire;
+  watch->tree_node.fire = defer_callback;
   tide_fired_push(fired, &watch->tree_node, status);
 }
 
-static void judge(struct tide_watch *watch, struct tide_fired *fired) {
+static void judge_watch(struct tide_watch *watch, struct tide_fired *fired) {
   const struct tide_client *client = wait_of(watch)->client;
   struct tide_points *points = watch->points;
   struct tide_dependency_node *node = watch->node;
   if (!node || node->ended) {
-    finish(watch, (enum tide_status)(node ? node->status : watch->status), fired);
+    finish_watch(watch, (enum tide_status)(node ? node->status : watch->status), fired);
     return;
   }
   if (node->scheduled && !client->narrow) {
-    finish(watch, TIDE_OK, fired);
+    finish_watch(watch, TIDE_OK, fired);
     return;
   }
   if (!watch->assumed_count && !client->narrow)
@@ -137,11 +138,11 @@ static void judge(struct tide_watch *watch, struct tide_fired *fired) {
                            .assumed = watch->assumed_count ? is_assumed : NULL,
                            .self = watch};
   if (tide_look_holds(&look, node)) {
-    finish(watch, TIDE_OK, fired);
+    finish_watch(watch, TIDE_OK, fired);
     return;
   }
   if (!tide_look_why_not(&look, node, ++points->searches, add_look, watch))
-    finish(watch, TIDE_FULL, fired);
+    finish_watch(watch, TIDE_FULL, fired);
 }
 
 void tide_points_judge_stale(struct tide_points *points, struct tide_fired *fired) {
@@ -151,7 +152,7 @@ void tide_points_judge_stale(struct tide_points *points, struct tide_fired *fire
     if (!points->stale) points->last_stale = &points->stale;
     watch->is_stale = false;
     drop_looks(watch);
-    judge(watch, fired);
+    judge_watch(watch, fired);
   }
 }
 
@@ -167,7 +168,7 @@ static void forget_stale(struct tide_watch *watch) {
 
 void tide_watch_cancel(struct tide_watch *watch, struct tide_fired *fired) {
   forget_stale(watch);
-  finish(watch, TIDE_CANCELLED, fired);
+  finish_watch(watch, TIDE_CANCELLED, fired);
 }
 
 /* ---- calls ------------------------------------------------------------------------------- */
@@ -182,8 +183,8 @@ static enum tide_status check_assumed(const struct tide_client *client,
   return tide_future_knows(future, point->value) ? TIDE_OK : TIDE_NOT_FOUND;
 }
 
-static enum tide_status begin(struct tide_watch *watch, struct tide_point point,
-                              struct tide_fired *fired) {
+static enum tide_status begin_watch(struct tide_watch *watch, struct tide_point point,
+                                    struct tide_fired *fired) {
   struct tide_client *client = wait_of(watch)->client;
   struct tide_resolved found;
   enum tide_status status = tide_point_resolve(watch->points, point, &found);
@@ -196,7 +197,7 @@ static enum tide_status begin(struct tide_watch *watch, struct tide_point point,
   watch->root.notify = hear_root;
   tide_list_push_back(&client->watches, &watch->link);
   if (found.node && !found.node->ended) tide_dependency_listen(found.node, &watch->root);
-  judge(watch, fired);
+  judge_watch(watch, fired);
   return TIDE_OK;
 }
 
@@ -214,7 +215,7 @@ enum tide_status tide_point_when_schedulable(struct tide_schedulable *wait, stru
   tide_list_init(&watch->root.link);
   tide_points_lock(points);
   tide_points_expire_locked(points, &fired);
-  enum tide_status status = begin(watch, point, &fired);
+  enum tide_status status = begin_watch(watch, point, &fired);
   tide_points_unlock(points, &fired);
   return status;
 }

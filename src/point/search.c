@@ -5,7 +5,7 @@
  * on until nothing changes: the least that follows, so a cycle holds nothing up by itself. The way
  * back up lies in the dependency nodes. */
 #include "base/check.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
 static const struct tide_promise *promise_of(const struct tide_dependency_node *node) {
   return TIDE_CONTAINER(node, const struct tide_promise, unmet.node);
@@ -70,7 +70,7 @@ static bool is_good(const struct tide_look *look, const struct tide_dependency_e
                              : visited(look, edge->target) && edge->target->good;
 }
 
-static void judge(const struct tide_look *look, struct tide_dependency_node *node) {
+static void judge_node(const struct tide_look *look, struct tide_dependency_node *node) {
   enum answer itself = alone(look, node);
   bool all = true, any = false, all_good = true, any_good = false;
   node->holds = itself == YES;
@@ -94,8 +94,8 @@ static void judge(const struct tide_look *look, struct tide_dependency_node *nod
 }
 
 /* The next dependency node below this one that must be looked at; NULL: no more. */
-static struct tide_dependency_node *step(struct tide_look *look,
-                                         struct tide_dependency_node *node) {
+static struct tide_dependency_node *next_dependency(struct tide_look *look,
+                                                    struct tide_dependency_node *node) {
   if (is_owed(node)) {
     bool first = !node->stepped;
     node->stepped = true;
@@ -110,8 +110,8 @@ static struct tide_dependency_node *step(struct tide_look *look,
   return NULL;
 }
 
-static void enter(struct tide_look *look, struct tide_dependency_node *node,
-                  struct tide_dependency_node *above) {
+static void enter_node(struct tide_look *look, struct tide_dependency_node *node,
+                       struct tide_dependency_node *above) {
   node->mark = look->mark;
   node->above = above;
   look->steps++;
@@ -120,18 +120,19 @@ static void enter(struct tide_look *look, struct tide_dependency_node *node,
 }
 
 bool tide_look_holds(struct tide_look *look, struct tide_dependency_node *root) {
-  enter(look, root, NULL);
+  enter_node(look, root, NULL);
   for (struct tide_dependency_node *node = root; node;) {
-    struct tide_dependency_node *below = alone(look, node) == DEPENDS ? step(look, node) : NULL;
+    struct tide_dependency_node *below =
+        alone(look, node) == DEPENDS ? next_dependency(look, node) : NULL;
     if (look->most && look->steps > look->most) {
       look->gave_up = true;
       return false;
     }
     if (below && !visited(look, below)) {
-      enter(look, below, node);
+      enter_node(look, below, node);
       node = below;
     } else if (!below) {
-      judge(look, node);
+      judge_node(look, node);
       node = node->above;
     }
   }

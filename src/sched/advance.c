@@ -1,6 +1,6 @@
 /* Operations from entry to publication, and the exchange that backends call. */
 #include "sched/arbiter.h"
-#include "sched/channel.h"
+#include "sched/channel_state.h"
 
 /* ---- resolved waits -------------------------------------------------------------- */
 

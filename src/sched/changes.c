@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "sched/arbiter.h"
-#include "sched/channel.h"
+#include "sched/channel_state.h"
 
 /* ---- what a priority is now ------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /* A queue as a channel: its promises, its inserted points, its commands. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
-#include "sched/channel.h"
+#include "sched/channel_state.h"
 
 /* ---- making and unmaking ------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
  * submits until a recovery is submitted.
  *
  * A command that its client has cancelled is no failure: it was taken out of the channel. */
-#include "sched/channel.h"
+#include "sched/channel_state.h"
 
 static void set_failure(struct tide_queue *queue, enum tide_status cause, uint64_t epoch,
                         struct tide_cause *first) {

@@ -2,10 +2,10 @@
  * writing, ordered by what the program *said*? Judged by shadow clocks, which
  * learn from declared waits, from a queue's own order, and from what the
  * submitting thread itself waited for; from nothing else. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "causal/shadow.h"
-#include "sched/channel.h"
+#include "sched/channel_state.h"
 
 #define FINDINGS_KEPT 64
 

@@ -1,10 +1,10 @@
 /* A context from its creation to its end, and the scheduler in it. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/params.h"
 #include "sched/arbiter.h"
-#include "sched/channel.h"
+#include "sched/channel_state.h"
 
 /* ---- the scheduler ------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /* The combiner: does the exchange that a worker has posted (delegation.h). */
 #include "sched/delegation.h"
 
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define ANSWER_LINES                                                                               \
   ((sizeof(struct tide_delegation) - offsetof(struct tide_delegation, answered)) / TIDE_CACHE_LINE)

@@ -1,6 +1,6 @@
 /* Devices: opening, waiting for the last work, closing. */
-#include "base/memory.h"
-#include "causal/context.h"
+#include "base/alloc.h"
+#include "causal/context_state.h"
 #include "sched/sched.h"
 
 enum tide_status tide_device_open(struct tide_context *context, const struct tide_backend *backend,

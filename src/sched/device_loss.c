@@ -1,7 +1,7 @@
 /* A device that is lost: what it has fails at once towards its waiters, and ends once the backend
  * has certified that nothing of it can touch memory any more. */
 #include "base/text.h"
-#include "sched/channel.h"
+#include "sched/channel_state.h"
 #include "sched/sched.h"
 
 static void lose_queue(struct tide_queue *queue, enum tide_status status) {

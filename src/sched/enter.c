@@ -1,5 +1,5 @@
 /* Operations enter their queue's order, or are held before it. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "causal/tracker.h"
 #include "sched/sched.h"
 

@@ -1,9 +1,9 @@
 /* A queue: its storage, made once, and its place in the house. */
 #include "base/params.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "causal/tracker.h"
 #include "sched/arbiter.h"
-#include "sched/channel.h"
+#include "sched/channel_state.h"
 
 /* ---- the progress timeline's records are the queue's own ---------------------- */
 

@@ -1,7 +1,7 @@
 /* Operations that wait for points and retire some: what point/ is told, and what it tells. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
-#include "sched/channel.h"
+#include "sched/channel_state.h"
 
 /* ---- checking ------------------------------------------------------------------- */
 

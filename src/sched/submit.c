@@ -1,8 +1,8 @@
 /* Submits operations. All checks come before the first change that others can see. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "causal/tracker.h"
-#include "sched/channel.h"
+#include "sched/channel_state.h"
 
 static const char *name_of(const struct tide_operation *operation) {
   return operation->label ? operation->label : "?";

@@ -4,7 +4,7 @@
  * when they run. Two points are kept: `device`, by the command, when the memory is there; `host`,
  * which no channel owes, when the client has been sent its descriptor. Whatever fails breaks both,
  * and the name goes, and with it what it took of the quotas. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/work.h"
 
 static struct tide_future *future_of(struct tide_served *client, struct tide_wire_name name) {
@@ -14,7 +14,8 @@ static struct tide_future *future_of(struct tide_served *client, struct tide_wir
 
 /* ---- from the command to its turn -------------------------------------------------------- */
 
-static enum tide_status check(struct tide_served *client, const struct tide_wire_view *view) {
+static enum tide_status check_command(struct tide_served *client,
+                                      const struct tide_wire_view *view) {
   const struct tide_wire_command *command = view->command;
   if (command->wait_count < 1 || command->wait_count > 2 ||
       view->point_count != command->wait_count || !command->answer)
@@ -71,7 +72,7 @@ enum tide_status tide_allocate(struct tide_served *client, const struct tide_wir
   struct tide_entry *buffer = NULL;
   struct tide_pending *pending;
   struct tide_point device;
-  enum tide_status status = channel ? check(client, view) : TIDE_NOT_FOUND;
+  enum tide_status status = channel ? check_command(client, view) : TIDE_NOT_FOUND;
   if (status == TIDE_OK) status = name_buffer(client, view->command, &buffer);
   if (status == TIDE_OK) status = await(client, view, &device, &pending);
   if (status == TIDE_OK) status = queue(client, channel->object, buffer, device, pending);

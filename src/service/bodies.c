@@ -1,5 +1,5 @@
 /* What commands of clients can do: the service's own bodies, and those that its owner plugs in. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "service/work.h"
 

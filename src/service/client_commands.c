@@ -1,6 +1,6 @@
 /* The commands of clients, one function each. All names are the client's own; what they stand for
  * is looked up, never believed. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/served.h"
 #include "service/work.h"
 

@@ -1,6 +1,6 @@
 /* Commands through shared memory. */
 #include "service/command_ring.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 static unsigned char *cell_at(const struct tide_ring *ring, uint64_t count) {
   return ring->shared->cells + (count & (ring->size - 1)) * TIDE_WIRE_CELL;

@@ -5,7 +5,7 @@
  * uids together, and where a share is used up the oldest of it goes. A hello mostly lies in the
  * socket when the connection is accepted; it is heard there and then, and again before a connection
  * is sent away, so that only a connection without a hello ever is. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/served.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@
  * so that they don't pile up; where that is used up, what is drained or paced makes room. Where
  * nothing is, a uid with fewer leaving clients does not wait for the rings of the uid with the
  * most: one of these ends without its ring being read. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/served.h"
 
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* Channels of clients, and what is queued on them. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/work.h"
 
 #define CLOSING_MOST 1024u        /* channels of those who are gone that may still finish */
@@ -72,17 +72,18 @@ static enum tide_status run_make(void *arguments) {
   struct tide_job *job = *(struct tide_job **)arguments;
   return tide_store_make(job->made);
 }
-static void over(void *arguments) { job_over(*(struct tide_job **)arguments); }
+static void body_over(void *arguments) { job_over(*(struct tide_job **)arguments); }
 
-static const struct tide_body_class class_body = {.name = "body", .host = run_body, .over = over};
+static const struct tide_body_class class_body = {
+    .name = "body", .host = run_body, .over = body_over};
 static const struct tide_body_class class_other = {
-    .name = "otherwise", .host = run_other, .over = over};
+    .name = "otherwise", .host = run_other, .over = body_over};
 static const struct tide_body_class class_make = {
-    .name = "allocate", .host = run_make, .over = over};
+    .name = "allocate", .host = run_make, .over = body_over};
 
 /* ---- submitting ---------------------------------------------------------------------------- */
 
-static void hold(struct tide_job *job, struct tide_store *store) {
+static void hold_store(struct tide_job *job, struct tide_store *store) {
   tide_fetch_add(&store->references, 1u);
   job->stores[job->store_count++] = store;
 }
@@ -99,7 +100,7 @@ static enum tide_status add_range(struct tide_served *client, struct tide_job *j
     return TIDE_INVALID;
   enum tide_status status = tide_store_status(store);
   if (status != TIDE_OK && status != TIDE_BUSY) return status;
-  hold(job, store);
+  hold_store(job, store);
   to->size = from->size;
   if (status == TIDE_OK) to->data = (unsigned char *)store->mapping.memory + from->offset;
   else to->integer = (int64_t)from->offset;
@@ -276,7 +277,7 @@ enum tide_status tide_line_allocate(struct tide_line *line, struct tide_store *s
                                      .points = &named};
   line->submitted++;
   if (!job) return give_back(line, NULL, TIDE_FULL);
-  hold(job, store);
+  hold_store(job, store);
   job->made = store;
   enum tide_status status = tide_queue_submit(line->queue, &operation, NULL, NULL);
   return status == TIDE_OK ? TIDE_OK : give_back(line, job, status);

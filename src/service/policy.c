@@ -1,6 +1,6 @@
 /* The policy's text: words in lines. */
 #include "service/policy.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 struct reader {
@@ -13,7 +13,7 @@ struct reader {
   struct tide_diag *diag;
 };
 
-static enum tide_status wrong(const struct reader *r, const char *what) {
+static enum tide_status refuse_word(const struct reader *r, const char *what) {
   uint32_t column = (uint32_t)((size_t)(r->word - r->text) - r->line_start + 1);
   /* Shown as it is only where it is a plain word. */
   for (size_t i = 0; i < r->size; i++)
@@ -39,7 +39,7 @@ static bool next_word(struct reader *r) {
   return r->size > 0;
 }
 
-static bool is(const struct reader *r, const char *word) {
+static bool is_word(const struct reader *r, const char *word) {
   return strlen(word) == r->size && memcmp(word, r->word, r->size) == 0;
 }
 
@@ -88,30 +88,30 @@ static const struct key keys[] = {
 
 static enum tide_status read_key(struct reader *r, struct tide_policy_rule *rule) {
   uint64_t number;
-  if (is(r, "bytes")) {
+  if (is_word(r, "bytes")) {
     if (!next_word(r) || !parse_number(r, 1ull << 40, &number))
-      return wrong(r, "a size is expected, such as 64M");
+      return refuse_word(r, "a size is expected, such as 64M");
     rule->limits.bytes = number;
     return TIDE_OK;
   }
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-    if (!is(r, keys[i].name)) continue;
+    if (!is_word(r, keys[i].name)) continue;
     if (!next_word(r) || !parse_number(r, keys[i].most, &number) || number < keys[i].least)
-      return wrong(r, "a number is expected that this limit may be");
+      return refuse_word(r, "a number is expected that this limit may be");
     memcpy((char *)rule + keys[i].offset, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
     return TIDE_OK;
   }
-  return wrong(r, "a limit, trusted, admin or denied is expected");
+  return refuse_word(r, "a limit, trusted, admin or denied is expected");
 }
 
 static enum tide_status read_rule(struct reader *r, struct tide_policy_rule *rule) {
   while (next_word(r)) {
     enum tide_status status = TIDE_OK;
-    if (is(r, "trusted")) rule->trusted = true;
-    else if (is(r, "untrusted")) rule->trusted = false;
-    else if (is(r, "admin")) rule->admin = true;
-    else if (is(r, "denied")) rule->denied = true;
-    else if (is(r, "allowed")) rule->denied = false;
+    if (is_word(r, "trusted")) rule->trusted = true;
+    else if (is_word(r, "untrusted")) rule->trusted = false;
+    else if (is_word(r, "admin")) rule->admin = true;
+    else if (is_word(r, "denied")) rule->denied = true;
+    else if (is_word(r, "allowed")) rule->denied = false;
     else status = read_key(r, rule);
     if (status != TIDE_OK) return status;
   }
@@ -123,13 +123,14 @@ static enum tide_status read_rule(struct reader *r, struct tide_policy_rule *rul
 
 static enum tide_status read_uid(struct reader *r, struct tide_policy *policy) {
   uint64_t uid;
-  if (!next_word(r) || !parse_number(r, UINT32_MAX, &uid)) return wrong(r, "a uid is expected");
+  if (!next_word(r) || !parse_number(r, UINT32_MAX, &uid))
+    return refuse_word(r, "a uid is expected");
   struct tide_policy_rule rule = policy->all;
   rule.uid = (uint32_t)uid;
   uint32_t at = 0;
   while (at < policy->count && policy->rules[at].uid != uid) at++;
   if (at == TIDE_POLICY_UIDS) {
-    enum tide_status status = wrong(r, "there are too many uids");
+    enum tide_status status = refuse_word(r, "there are too many uids");
     if (r->diag) r->diag->status = TIDE_FULL;
     return status == TIDE_OK ? TIDE_OK : TIDE_FULL;
   }
@@ -144,27 +145,28 @@ static enum tide_status read_trust(struct reader *r, struct tide_policy *policy)
   uint64_t domain;
   if (!next_word(r) || !parse_number(r, UINT32_MAX, &domain) || !domain ||
       policy->trusted_count == TIDE_POLICY_DOMAINS)
-    return wrong(r, "the number of a domain is expected, of at most 16");
+    return refuse_word(r, "the number of a domain is expected, of at most 16");
   policy->trusted[policy->trusted_count++] = (uint32_t)domain;
-  return next_word(r) ? wrong(r, "the end of the line is expected") : TIDE_OK;
+  return next_word(r) ? refuse_word(r, "the end of the line is expected") : TIDE_OK;
 }
 
 static enum tide_status read_line(struct reader *r, struct tide_policy *policy) {
   uint64_t number;
   if (!next_word(r)) return TIDE_OK;
-  if (is(r, "uid")) return read_uid(r, policy);
-  if (is(r, "default")) {
+  if (is_word(r, "uid")) return read_uid(r, policy);
+  if (is_word(r, "default")) {
     struct tide_policy_rule rule = policy->all;
     enum tide_status status = read_rule(r, &rule);
     if (status == TIDE_OK) policy->all = rule;
     return status;
   }
-  if (is(r, "trust")) return read_trust(r, policy);
-  if (!is(r, "clients")) return wrong(r, "'default', 'uid', 'trust' or 'clients' is expected");
+  if (is_word(r, "trust")) return read_trust(r, policy);
+  if (!is_word(r, "clients"))
+    return refuse_word(r, "'default', 'uid', 'trust' or 'clients' is expected");
   if (!next_word(r) || !parse_number(r, 4096, &number) || !number)
-    return wrong(r, "a number from 1 to 4096 is expected");
+    return refuse_word(r, "a number from 1 to 4096 is expected");
   policy->clients = (uint32_t)number;
-  return next_word(r) ? wrong(r, "the end of the line is expected") : TIDE_OK;
+  return next_word(r) ? refuse_word(r, "the end of the line is expected") : TIDE_OK;
 }
 
 void tide_policy_init(struct tide_policy *policy) {

@@ -1,5 +1,5 @@
 /* What ends is shown in shared memory, at once and on whichever thread it ends. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/served.h"
 
 static void destroy(struct tide_published *published) {
@@ -18,7 +18,7 @@ void tide_published_release(struct tide_published *published) {
 
 /* Runs without the lock. It is not pending before it wakes: whoever publishes meanwhile either sees
  * that, or has stored before this wakes. */
-static void wake(struct tide_node *node, enum tide_status status) {
+static void wake_publication(struct tide_node *node, enum tide_status status) {
   struct tide_publication *at = TIDE_CONTAINER(node, struct tide_publication, wake);
   struct tide_published *published = at->owner;
   (void)status;
@@ -50,7 +50,7 @@ enum tide_status tide_published_create(struct tide_service *service, uint64_t ow
   }
   for (uint32_t i = 0; i < places; i++) {
     published->places[i].owner = published;
-    published->places[i].wake.fire = wake;
+    published->places[i].wake.fire = wake_publication;
   }
   struct tide_lock *lock = tide_points_lock(service->points);
   tide_list_push_back(&service->published, &published->link);

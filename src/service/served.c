@@ -1,5 +1,5 @@
 /* A client from its welcome to its end: outgoing messages, commands, rounds. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/served.h"
 #include "service/work.h"
 

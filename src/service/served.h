@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "base/lock.h"
-#include "point/point.h"
+#include "point/point_state.h"
 #include "service/command_ring.h"
 #include "service/socket.h"
 #include "service/system.h"

@@ -1,6 +1,6 @@
 /* The service's loop, its making and its end. */
 #include "base/params.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "service/work.h"
 

@@ -1,7 +1,7 @@
 /* A session: connecting, and the table of its names. */
 #include "base/params.h"
 #include "service/session.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "service/socket.h"
 

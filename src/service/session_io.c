@@ -1,5 +1,5 @@
 /* A session's input and output: commands to the ring, answers from the socket. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/session.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* A session's points: promises, compounds, waits, tokens. */
 #include "base/params.h"
-#include "base/memory.h"
-#include "point/point.h"
+#include "base/alloc.h"
+#include "point/point_state.h"
 #include "service/session.h"
 
 #include <unistd.h>

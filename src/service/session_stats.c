@@ -1,10 +1,10 @@
 /* Asking a service about everybody. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/session.h"
 
-static enum tide_status ask(struct tide_session *session, enum tide_stats_about about,
-                            uint32_t index, uint64_t client, uint64_t value,
-                            struct tide_wire_message *answer) {
+static enum tide_status request_stats(struct tide_session *session, enum tide_stats_about about,
+                                      uint32_t index, uint64_t client, uint64_t value,
+                                      struct tide_wire_message *answer) {
   struct tide_wire_record record = {.command = {.op = TIDE_WIRE_STATS,
                                                 .object = {about, 0},
                                                 .number = index,
@@ -24,7 +24,7 @@ static void take_label(char label[TIDE_WIRE_LABEL], const struct tide_wire_messa
 enum tide_status tide_session_client_stats(struct tide_session *session, uint32_t index,
                                            struct tide_session_client_stats *out_stats) {
   struct tide_wire_message answer;
-  enum tide_status status = ask(session, TIDE_STATS_CLIENT, index, 0, 0, &answer);
+  enum tide_status status = request_stats(session, TIDE_STATS_CLIENT, index, 0, 0, &answer);
   if (status != TIDE_OK) return status;
   const uint64_t *n = answer.numbers;
   *out_stats = (struct tide_session_client_stats){.client = answer.owner,
@@ -55,7 +55,8 @@ enum tide_status tide_session_channel_stats(struct tide_session *session, uint64
                                             struct tide_session_channel_stats *out_stats) {
   struct tide_wire_message answer;
   enum tide_status status =
-      client ? ask(session, TIDE_STATS_CHANNEL, 0, client, index, &answer) : TIDE_NOT_FOUND;
+      client ? request_stats(session, TIDE_STATS_CHANNEL, 0, client, index, &answer)
+             : TIDE_NOT_FOUND;
   if (status != TIDE_OK) return status;
   *out_stats = (struct tide_session_channel_stats){.priority = (uint8_t)answer.numbers[0],
                                                    .submitted = answer.numbers[1],
@@ -72,7 +73,8 @@ enum tide_status tide_session_timeline_stats(struct tide_session *session, uint6
                                              struct tide_session_timeline_stats *out_stats) {
   struct tide_wire_message answer;
   enum tide_status status =
-      client ? ask(session, TIDE_STATS_TIMELINE, 0, client, *place, &answer) : TIDE_NOT_FOUND;
+      client ? request_stats(session, TIDE_STATS_TIMELINE, 0, client, *place, &answer)
+             : TIDE_NOT_FOUND;
   if (status != TIDE_OK) return status;
   const uint64_t *n = answer.numbers;
   *out_stats = (struct tide_session_timeline_stats){.kind = (enum tide_session_timeline_kind)n[0],
@@ -97,7 +99,7 @@ enum tide_status tide_session_diagnose(struct tide_session *session, char *buffe
   struct tide_wire_message answer;
   size_t at = 0;
   for (;;) {
-    enum tide_status status = ask(session, TIDE_STATS_DIAGNOSIS, 0, 0, at, &answer);
+    enum tide_status status = request_stats(session, TIDE_STATS_DIAGNOSIS, 0, 0, at, &answer);
     if (status != TIDE_OK) return status;
     size_t piece = answer.value > sizeof answer.numbers ? 0 : (size_t)answer.value;
     if (at + piece >= size) piece = size ? size - 1 - at : 0;

@@ -1,6 +1,6 @@
 /* A session's channels and buffers. */
 #include "base/params.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/session.h"
 #include "tidemark/channel.h"
 

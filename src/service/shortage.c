@@ -1,5 +1,5 @@
 /* What all quotas together come to, and what the process may have. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/work.h"
 
 #include <stdio.h>

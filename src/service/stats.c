@@ -1,5 +1,5 @@
 /* What an admin may ask: who is there, what they have, who waits for whom. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/work.h"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* Buffers that clients share with the service, and with each other. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/work.h"
 
 enum tide_status tide_store_begin(struct tide_service *service, uint64_t size,

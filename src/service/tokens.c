@@ -1,5 +1,5 @@
 /* Tokens: 128 bits that nobody can guess, for one object of one client. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/served.h"
 
 #include <sys/random.h>
@@ -11,7 +11,7 @@ static struct tide_grant **bucket(struct tide_service *service, const struct tid
 }
 
 /* All bytes are looked at, whichever differ. */
-static bool same(const struct tide_token *a, const struct tide_token *b) {
+static bool same_token(const struct tide_token *a, const struct tide_token *b) {
   unsigned char difference = 0;
   for (size_t i = 0; i < sizeof a->bytes; i++) difference |= a->bytes[i] ^ b->bytes[i];
   return difference == 0;
@@ -19,7 +19,7 @@ static bool same(const struct tide_token *a, const struct tide_token *b) {
 
 struct tide_grant *tide_grant_find(struct tide_service *service, const struct tide_token *token) {
   struct tide_grant *grant = *bucket(service, token);
-  while (grant && !same(&grant->token, token)) grant = grant->next;
+  while (grant && !same_token(&grant->token, token)) grant = grant->next;
   return grant;
 }
 

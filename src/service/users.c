@@ -1,5 +1,5 @@
 /* The uids' records; see user.h. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/served.h"
 
 static void free_user(struct tide_service *service, struct tide_user *user) {

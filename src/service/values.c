@@ -2,7 +2,7 @@
 #include "service/values.h"
 #include "base/atomic.h"
 #include "base/check.h"
-#include "timeline/shared.h"
+#include "timeline/shared_layout.h"
 
 static struct tide_shared_shape shape_of(uint32_t places) {
   return (struct tide_shared_shape){.count = places};
@@ -41,15 +41,15 @@ enum tide_status tide_values_attach(struct tide_values *out_values, void *memory
 /* ---- writing ------------------------------------------------------------------------------ */
 
 /* Slot and status are ours: nothing that these calls refuse is asked of them. */
-static void done(enum tide_status status) { TIDE_ASSERT(status != TIDE_INVALID); }
+static void assert_done(enum tide_status status) { TIDE_ASSERT(status != TIDE_INVALID); }
 
 void tide_values_open(struct tide_values *values, uint32_t place, uint32_t generation,
                       uint64_t initial) {
   struct tide_values_more *more = &values->more[place];
-  done(tide_shared_close(&values->quiet, place)); /* what was here last */
+  assert_done(tide_shared_close(&values->quiet, place)); /* what was here last */
   tide_store_release(&more->returned, 0);
   tide_store_release(&more->runs, 0u);
-  done(tide_shared_open(&values->quiet, place, generation, initial));
+  assert_done(tide_shared_open(&values->quiet, place, generation, initial));
 }
 
 static void add_broken(struct tide_values_more *more, uint64_t value, uint32_t status) {
@@ -73,9 +73,9 @@ void tide_values_publish(struct tide_values *values, uint32_t place,
                          const struct tide_values_news *news) {
   struct tide_values_more *more = &values->more[place];
   if (news->status) add_broken(more, news->ended, news->status);
-  done(tide_shared_publish(&values->quiet, place, news->value, news->lowest));
+  assert_done(tide_shared_publish(&values->quiet, place, news->value, news->lowest));
   tide_store_release(&more->returned, news->returned);
-  if (news->closed) done(tide_shared_fail(&values->quiet, place, 0, TIDE_CANCELLED));
+  if (news->closed) assert_done(tide_shared_fail(&values->quiet, place, 0, TIDE_CANCELLED));
 }
 
 /* A status that a region cannot show is the first value's alone; the others are cancelled. */
@@ -83,15 +83,15 @@ void tide_values_end(struct tide_values *values, uint32_t place, uint64_t from,
                      enum tide_status status) {
   bool shows = tide_shared_fails((uint32_t)status);
   if (!shows) add_broken(&values->more[place], from, (uint32_t)status);
-  done(tide_shared_fail(&values->quiet, place, from, shows ? status : TIDE_CANCELLED));
+  assert_done(tide_shared_fail(&values->quiet, place, from, shows ? status : TIDE_CANCELLED));
 }
 
 void tide_values_wake(struct tide_values *values, uint32_t place) {
-  done(tide_shared_wake(&values->shared, place));
+  assert_done(tide_shared_wake(&values->shared, place));
 }
 
 void tide_values_fail(struct tide_values *values, enum tide_status status) {
-  done(tide_shared_reap(&values->shared, status));
+  assert_done(tide_shared_reap(&values->shared, status));
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* Answers that come later. Whoever ends the wait, on whichever thread, puts it on a list; the
  * serving thread sends it. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/served.h"
 #include "service/work.h"
 
@@ -43,7 +43,7 @@ void tide_pending_drop(struct tide_pending *pending) {
   free_pending(service, pending);
 }
 
-static void finish(struct tide_pending *pending, enum tide_status status) {
+static void finish_pending(struct tide_pending *pending, enum tide_status status) {
   struct tide_service *service = pending->service;
   pending->status = (uint32_t)status;
   pending->next = NULL;
@@ -55,22 +55,22 @@ static void finish(struct tide_pending *pending, enum tide_status status) {
 }
 
 void tide_pending_complete(struct tide_timepoint *timepoint, enum tide_status status) {
-  finish(TIDE_CONTAINER(timepoint, struct tide_pending, complete), status);
+  finish_pending(TIDE_CONTAINER(timepoint, struct tide_pending, complete), status);
 }
 
 void tide_pending_scheduled(struct tide_schedulable *wait, enum tide_status status) {
-  finish(TIDE_CONTAINER(wait, struct tide_pending, scheduled), status);
+  finish_pending(TIDE_CONTAINER(wait, struct tide_pending, scheduled), status);
 }
 
 /* False: its call has run, or will, and it is on the list then. */
-static bool cancel(struct tide_pending *pending) {
+static bool cancel_pending(struct tide_pending *pending) {
   return pending->schedulable ? tide_schedulable_cancel(&pending->scheduled)
                               : tide_timepoint_cancel(&pending->complete);
 }
 
 bool tide_pending_forget(struct tide_served *client, uint32_t answer) {
   struct tide_pending *pending = *place_of(client, answer);
-  if (!pending || pending->answer != answer || !cancel(pending)) return false;
+  if (!pending || pending->answer != answer || !cancel_pending(pending)) return false;
   tide_pending_drop(pending);
   return true;
 }
@@ -79,7 +79,7 @@ void tide_pending_forget_all(struct tide_served *client) {
   for (uint32_t i = 0; client->pending_count && i < client->limits.waits; i++) {
     struct tide_pending *pending = client->pendings[i];
     if (!pending) continue;
-    bool mine = cancel(pending);
+    bool mine = cancel_pending(pending);
     leave(pending);
     if (mine) free_pending(client->service, pending);
   }

@@ -1,6 +1,6 @@
 /* Commands and messages: how large, and whether they hold together. */
 #include "service/wire.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 static const char *const names[TIDE_WIRE_OPS] = {
     [TIDE_WIRE_NONE] = "?",

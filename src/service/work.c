@@ -1,6 +1,6 @@
 /* Commands about channels and buffers. */
 #include "service/work.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* ---- ends ----------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 #include "timeline/cause.h"
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 struct tide_cause *tide_cause_create(struct tide_context *context,
                                      const struct tide_failure *failure) {

@@ -9,7 +9,7 @@
 #ifndef TIDE_TIMELINE_CAUSE_H
 #define TIDE_TIMELINE_CAUSE_H
 
-#include "causal/context.h"
+#include "causal/context_state.h"
 
 struct tide_cause {
   const struct tide_allocator *allocator;

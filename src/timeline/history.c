@@ -1,5 +1,5 @@
 #include "timeline/history.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "causal/frontier.h"
 
 /* A slot: this head, then a frontier of the context's capacity. One slot beside the ring keeps the
@@ -52,12 +52,12 @@ static void drop_oldest(struct tide_timeline *timeline) {
 
 /* While the newest record is external, its value is the timeline's. It is stored before a look-up
  * and before the next record. */
-static inline void settle(const struct tide_timeline *timeline) {
+static inline void settle_newest(const struct tide_timeline *timeline) {
   if (timeline->newest_external) *timeline->newest_external = timeline->reached.value;
 }
 
 static inline struct slot *next_slot(struct tide_timeline *timeline) {
-  settle(timeline);
+  settle_newest(timeline);
   if (timeline->newest - timeline->oldest == timeline->history) drop_oldest(timeline);
   return slot_at(timeline, timeline->newest++);
 }
@@ -71,8 +71,8 @@ void tide_history_push_external(struct tide_timeline *timeline, uint64_t value) 
   timeline->newest_external = &slot->value;
 }
 
-static inline struct slot *push(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
-                                uint64_t epoch) {
+static inline struct slot *push_slot(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
+                                     uint64_t epoch) {
   struct slot *slot = next_slot(timeline);
   slot->value = value;
   slot->axis = axis;
@@ -87,7 +87,7 @@ static inline struct slot *push(struct tide_timeline *timeline, uint64_t value, 
 void tide_history_push(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
                        uint64_t epoch, const struct tide_frontier *frontier) {
   struct tide_eviction eviction = {timeline->context->tracker, axis};
-  tide_frontier_copy(&push(timeline, value, axis, epoch)->frontier, frontier, &eviction);
+  tide_frontier_copy(&push_slot(timeline, value, axis, epoch)->frontier, frontier, &eviction);
 }
 
 void tide_history_push_step(struct tide_timeline *timeline, uint64_t value,
@@ -95,7 +95,7 @@ void tide_history_push_step(struct tide_timeline *timeline, uint64_t value,
   struct tide_eviction eviction = {timeline->context->tracker, position->axis};
   struct tide_frontier *from = position->frontier;
   uint64_t epoch = ++position->epoch;
-  struct tide_frontier *to = &push(timeline, value, position->axis, epoch)->frontier;
+  struct tide_frontier *to = &push_slot(timeline, value, position->axis, epoch)->frontier;
   size_t at = tide_frontier_slot(from, position->axis);
   if (at != TIDE_NO_SLOT && tide_frontier_takes(to, from)) {
     tide_frontier_copy_as_is(to, from);
@@ -131,7 +131,7 @@ static uint64_t lower_bound(const struct tide_timeline *timeline, uint64_t value
 bool tide_history_find(const struct tide_timeline *timeline, uint64_t value,
                        struct tide_record_view *out_view) {
   if (value <= timeline->initial) return false;
-  settle(timeline);
+  settle_newest(timeline);
   bool coarse = value <= timeline->dropped;
   if (coarse && timeline->kept && kept_slot(timeline)->value >= value)
     return view_slot(kept_slot(timeline), true, out_view);

@@ -2,7 +2,7 @@
 #ifndef TIDE_TIMELINE_HISTORY_H
 #define TIDE_TIMELINE_HISTORY_H
 
-#include "timeline/timeline.h"
+#include "timeline/timeline_state.h"
 
 enum tide_status tide_history_init(struct tide_timeline *timeline, uint32_t history);
 void tide_history_fini(struct tide_timeline *timeline);

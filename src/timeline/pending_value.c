@@ -26,8 +26,8 @@ static struct tide_pending_value *broken_at(const struct tide_timeline *timeline
 }
 
 /* Holes of one status that touch become one, which lies in the later turn. */
-static unsigned join(struct tide_timeline *timeline, struct tide_pending_value *pending,
-                     struct tide_pending_value *out_freed[2]) {
+static unsigned join_ranges(struct tide_timeline *timeline, struct tide_pending_value *pending,
+                            struct tide_pending_value *out_freed[2]) {
   unsigned freed = 0;
   for (int side = 0; side < 2; side++) {
     struct tide_pending_value *later = pending;
@@ -66,7 +66,7 @@ unsigned tide_pending_break_locked(struct tide_timeline *timeline,
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
     tide_timeline_refresh(timeline);
   }
-  return join(timeline, pending, out_freed);
+  return join_ranges(timeline, pending, out_freed);
 }
 
 /* Of one without a pending value that is still to end. */

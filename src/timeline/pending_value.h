@@ -17,7 +17,7 @@
 #ifndef TIDE_TIMELINE_PENDING_VALUE_H
 #define TIDE_TIMELINE_PENDING_VALUE_H
 
-#include "timeline/timeline.h"
+#include "timeline/timeline_state.h"
 
 struct tide_pending_value {
   struct tide_tree_node node; /* key: the value; of a broken range its last value */

@@ -1,9 +1,9 @@
 /* What a host can ask about a value that was reached. */
-#include "timeline/timeline.h"
+#include "timeline/timeline_state.h"
 #include "timeline/pending_value.h"
 
-static enum tide_status find(struct tide_timeline *timeline, uint64_t value,
-                             struct tide_record_view *out_view) {
+static enum tide_status find_record(struct tide_timeline *timeline, uint64_t value,
+                                    struct tide_record_view *out_view) {
   if (value > timeline->reached.value) return TIDE_TIMEOUT;
   if (value <= timeline->initial) return TIDE_NOT_FOUND;
   enum tide_status status;
@@ -20,7 +20,7 @@ enum tide_status tide_timeline_frontier_at(struct tide_timeline *timeline, uint6
                                            struct tide_record_info *out_info) {
   struct tide_record_view view;
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  enum tide_status status = find(timeline, value, &view);
+  enum tide_status status = find_record(timeline, value, &view);
   if (status == TIDE_OK && out_frontier) {
     if (view.frontier) {
       struct tide_eviction eviction = {timeline->context->tracker, view.axis};
@@ -44,7 +44,7 @@ enum tide_status tide_timeline_import(struct tide_timeline *timeline, uint64_t v
                                       struct tide_position *position) {
   struct tide_record_view view;
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  enum tide_status status = find(timeline, value, &view);
+  enum tide_status status = find_record(timeline, value, &view);
   if (status == TIDE_OK && view.frontier) {
     struct tide_eviction eviction = {timeline->context->tracker, position->axis};
     tide_frontier_merge(position->frontier, view.frontier, &eviction);

@@ -1,6 +1,6 @@
 /* Timelines in shared memory: what a region looks like, and its readers. */
 #include "base/params.h"
-#include "timeline/shared.h"
+#include "timeline/shared_layout.h"
 #include "base/atomic.h"
 
 /* ---- shape --------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  * has read one new word finds the number changed. Nobody waits: what is torn is not there. */
 #include "base/atomic.h"
 #include "causal/frontier.h"
-#include "timeline/shared.h"
+#include "timeline/shared_layout.h"
 
 #define TRIES 4 /* a place that was overwritten so often: what it said is too old to be kept */
 
@@ -73,10 +73,10 @@ void tide_shared_write_record(const struct tide_shared *shared, struct tide_shar
 /* ---- reading ------------------------------------------------------------------------------- */
 
 /* The place of the smallest record from `value` to `reached`; NULL: there is none. */
-static const struct tide_shared_record_head *find(const struct tide_shared *shared,
-                                                  const struct tide_shared_slot *slot,
-                                                  uint64_t value, uint64_t reached,
-                                                  uint64_t *out_seq) {
+static const struct tide_shared_record_head *find_record(const struct tide_shared *shared,
+                                                         const struct tide_shared_slot *slot,
+                                                         uint64_t value, uint64_t reached,
+                                                         uint64_t *out_seq) {
   const struct tide_shared_record_head *best = NULL;
   uint64_t least = UINT64_MAX;
   for (uint32_t i = 0; i < shared->shape.records; i++) {
@@ -94,9 +94,9 @@ static const struct tide_shared_record_head *find(const struct tide_shared *shar
 
 /* Nothing is believed: no more is read than the region has room for, and what comes out is a
  * frontier in order or TIDE_CORRUPT. TIDE_BUSY: it is not that record any more. */
-static enum tide_status copy(const struct tide_shared *shared,
-                             const struct tide_shared_record_head *record, uint64_t seq,
-                             struct copied *out) {
+static enum tide_status copy_record(const struct tide_shared *shared,
+                                    const struct tide_shared_record_head *record, uint64_t seq,
+                                    struct copied *out) {
   out->value = tide_load_acquire(&record->value);
   out->after = tide_load_acquire(&record->after);
   out->axis = tide_load_acquire(&record->axis);
@@ -140,8 +140,8 @@ static enum tide_status try_once(const struct tide_shared *shared,
   uint64_t reached, again, seq;
   enum tide_status status = tide_shared_judge(slot, generation, value, &reached);
   if (status != TIDE_OK) return status;
-  const struct tide_shared_record_head *record = find(shared, slot, value, reached, &seq);
-  enum tide_status found = record ? copy(shared, record, seq, out) : TIDE_NOT_FOUND;
+  const struct tide_shared_record_head *record = find_record(shared, slot, value, reached, &seq);
+  enum tide_status found = record ? copy_record(shared, record, seq, out) : TIDE_NOT_FOUND;
   /* Were these words another generation's? And what was looked for may have been pushed out by what
    * came while we looked, and lies above what was reached then. */
   status = tide_shared_judge(slot, generation, value, &again);

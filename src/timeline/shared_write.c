@@ -1,12 +1,12 @@
 /* Timelines in shared memory: what the owner writes, and the reaper. */
 #include "base/atomic.h"
-#include "timeline/shared.h"
+#include "timeline/shared_layout.h"
 
 void tide_shared_set_alone(struct tide_shared *shared, bool alone) { shared->alone = alone; }
 
 /* Who sleeps has read the word before it looked: either it sees what was stored, or the word that
  * it wants to sleep on has moved. */
-static void wake(const struct tide_shared *shared, struct tide_shared_slot *slot) {
+static void wake_waiters(const struct tide_shared *shared, struct tide_shared_slot *slot) {
   const struct tide_platform *platform = shared->platform;
   if (shared->alone) return;
   tide_fetch_add(&slot->word, 1);
@@ -51,7 +51,7 @@ enum tide_status tide_shared_open(struct tide_shared *shared, uint32_t slot, uin
   tide_store_release(&at->initial, initial);
   tide_store_release(&at->value, initial);
   tide_store_release(&at->generation, (uint64_t)generation << 1 | 1);
-  wake(shared, at);
+  wake_waiters(shared, at);
   return TIDE_OK;
 }
 
@@ -60,7 +60,7 @@ enum tide_status tide_shared_close(struct tide_shared *shared, uint32_t slot) {
   struct tide_shared_slot *at = open_to_write(shared, slot, &status);
   if (!at) return status;
   tide_store_release(&at->generation, tide_load_relaxed(&at->generation) & ~1ull);
-  wake(shared, at);
+  wake_waiters(shared, at);
   return TIDE_OK;
 }
 
@@ -83,7 +83,7 @@ enum tide_status tide_shared_signal(struct tide_shared *shared, uint32_t slot, u
   if (frontier && shared->lease && shared->shape.records)
     tide_shared_write_record(shared, at, value, frontier, axis, epoch);
   tide_store_release(&at->value, value);
-  wake(shared, at);
+  wake_waiters(shared, at);
   return TIDE_OK;
 }
 
@@ -104,7 +104,7 @@ enum tide_status tide_shared_publish(struct tide_shared *shared, uint32_t slot, 
 enum tide_status tide_shared_wake(struct tide_shared *shared, uint32_t slot) {
   enum tide_status status;
   struct tide_shared_slot *at = to_write(shared, slot, &status);
-  if (at) wake(shared, at);
+  if (at) wake_waiters(shared, at);
   return status;
 }
 
@@ -127,7 +127,7 @@ enum tide_status tide_shared_fail(struct tide_shared *shared, uint32_t slot, uin
   struct tide_shared_slot *at = open_to_write(shared, slot, &answer);
   if (!at) return answer;
   fail(at, from, status);
-  wake(shared, at);
+  wake_waiters(shared, at);
   return TIDE_OK;
 }
 
@@ -140,7 +140,7 @@ enum tide_status tide_shared_reap(struct tide_shared *shared, enum tide_status s
     if (!tide_shared_fails(tide_load_relaxed(&slot->buried)))
       tide_store_release(&slot->buried, (uint32_t)status);
     if (is_open(slot)) fail(slot, 0, status);
-    wake(shared, slot);
+    wake_waiters(shared, slot);
   }
   return TIDE_OK;
 }

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "causal/tracker.h"
 #include "timeline/history.h"
-#include "timeline/timeline.h"
+#include "timeline/timeline_state.h"
 #include "timeline/pending_value.h"
 
 static inline uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }

@@ -1,7 +1,7 @@
 #include "base/params.h"
-#include "timeline/timeline.h"
+#include "timeline/timeline_state.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "timeline/history.h"
 
 static void set_label(struct tide_timeline *timeline, const char *label) {
@@ -11,7 +11,7 @@ static void set_label(struct tide_timeline *timeline, const char *label) {
   timeline->label[length] = 0;
 }
 
-static struct tide_timeline *make(struct tide_context *context, const char *label) {
+static struct tide_timeline *make_timeline(struct tide_context *context, const char *label) {
   struct tide_timeline *timeline = tide_alloc(context->allocator, 1, sizeof *timeline);
   if (!timeline) return NULL;
   timeline->context = context;
@@ -51,7 +51,7 @@ enum tide_status tide_timeline_create(struct tide_context *context,
   if ((unsigned)params->scope > TIDE_SCOPE_SYSTEM) return TIDE_INVALID;
   if (params->scope == TIDE_SCOPE_SYSTEM)
     return TIDE_UNSUPPORTED; /* those are in tidemark/shared.h: they need memory, and an owner */
-  struct tide_timeline *timeline = make(context, params->label);
+  struct tide_timeline *timeline = make_timeline(context, params->label);
   if (!timeline) return TIDE_NOMEM;
   timeline->scope = params->scope ? params->scope : TIDE_SCOPE_PROCESS;
   timeline->operations_only = params->operations_only;
@@ -72,7 +72,7 @@ enum tide_status tide_timeline_create(struct tide_context *context,
 enum tide_status tide_timeline_create_sourced(struct tide_context *context, const char *label,
                                               const struct tide_record_source *source, void *self,
                                               struct tide_timeline **out_timeline) {
-  struct tide_timeline *timeline = make(context, label);
+  struct tide_timeline *timeline = make_timeline(context, label);
   if (!timeline) return TIDE_NOMEM;
   timeline->scope = TIDE_SCOPE_PROCESS;
   timeline->operations_only = true;

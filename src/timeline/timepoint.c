@@ -1,7 +1,7 @@
 /* Timepoints: a call when a value is reached, on the signalling thread or by a
  * notifier's dispatch. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "timeline/pending_value.h"
 #include "timeline/waiter.h"
 
@@ -67,7 +67,8 @@ bool tide_timepoint_fits(const struct tide_timepoint *timepoint, struct tide_con
 }
 
 /* What queuing the node does not write; `call` lies where it has what fires it. */
-static inline struct tide_point_waiter *begin(struct tide_timepoint *timepoint, bool ends_singly) {
+static inline struct tide_point_waiter *begin_waiter(struct tide_timepoint *timepoint,
+                                                     bool ends_singly) {
   struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
   const struct tide_notifier *notifier = timepoint->notifier;
   waiter->node.status = TIDE_OK;
@@ -89,7 +90,7 @@ static inline void make_call(struct tide_timepoint *timepoint, bool ends_singly)
   timepoint->call(timepoint, status);
 }
 
-static void run(struct tide_deferred_call *call) {
+static void run_callback(struct tide_deferred_call *call) {
   struct tide_point_waiter *waiter = TIDE_CONTAINER(call, struct tide_point_waiter, call);
   uintptr_t callbacks = waiter->callbacks;
   struct tide_deferred *deferred = context_of(callbacks)->deferred;
@@ -115,7 +116,7 @@ static void notify(struct tide_notifier *notifier, struct tide_deferred_call *ca
  * is no pending value's, the section that says so takes the callbacks away, too. */
 static inline bool begin_calls(struct tide_deferred *deferred, struct tide_point_waiter *waiter,
                                bool ends_singly) {
-  waiter->call.run = run;
+  waiter->call.run = run_callback;
   tide_lock_take(&deferred->lock, deferred->platform);
   bool now = tide_deferred_enter(deferred, &waiter->call);
   if (now && !ends_singly) take_callbacks_away(waiter);
@@ -138,7 +139,7 @@ static void make_due(struct tide_timepoint *timepoint) {
   tide_deferred_drain(deferred);
 }
 
-static void fire(struct tide_node *node) {
+static void fire_node(struct tide_node *node) {
   if (node->kind < TIDE_NODE_TIMEPOINT) {
     node->fire(node, (enum tide_status)node->status);
     return;
@@ -162,7 +163,7 @@ void tide_fired_run_calls(struct tide_fired *fired, struct tide_context *context
     if (!timepoint) {
       if (running) tide_deferred_drain(running);
       running = NULL;
-      fire(node);
+      fire_node(node);
       continue;
     }
     struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
@@ -176,7 +177,7 @@ void tide_fired_run_calls(struct tide_fired *fired, struct tide_context *context
 
 enum tide_await tide_timepoint_add_single(struct tide_timepoint *timepoint) {
   struct tide_timeline *timeline = timepoint->timeline;
-  struct tide_point_waiter *waiter = begin(timepoint, true);
+  struct tide_point_waiter *waiter = begin_waiter(timepoint, true);
   struct tide_pending_value *pending;
   enum tide_status status = TIDE_OK;
   enum tide_await state = tide_pending_look(timeline, timepoint->value, &status, &pending);
@@ -204,7 +205,7 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   if (!timeline || !tide_timepoint_fits(timepoint, timeline->context)) return TIDE_INVALID;
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
   if (timeline->ends_singly) return add_single(timepoint);
-  struct tide_point_waiter *waiter = begin(timepoint, false);
+  struct tide_point_waiter *waiter = begin_waiter(timepoint, false);
   enum tide_await state = tide_point_register(tide_point_of(waiter));
   if (state == TIDE_AWAIT_QUEUED) return TIDE_OK;
   waiter->node.state = TIDE_NODE_FIRED;
@@ -303,7 +304,7 @@ size_t tide_notifier_dispatch(struct tide_notifier *notifier, size_t most) {
     }
     tide_lock_give(&notifier->lock);
     if (!call) break;
-    run(call);
+    run_callback(call);
     ran++;
   }
   return ran;

@@ -1,7 +1,7 @@
 /* Host waits: for one value, for any or all of several. */
 #include "base/body_frame.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/parking.h"
 #include "timeline/waiter.h"
 
@@ -16,7 +16,7 @@
 #define TRY_AGAIN 16
 
 /* Without a lock: reached, failed, or neither yet. */
-static inline enum tide_await glance(struct tide_timeline *timeline, uint64_t value) {
+static inline enum tide_await look_unlocked(struct tide_timeline *timeline, uint64_t value) {
   if (__builtin_expect(timeline->ends_singly, 0)) return tide_timeline_look(timeline, value);
   if (tide_load_acquire(&timeline->reached.value) >= value) return TIDE_AWAIT_REACHED;
   if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
@@ -60,7 +60,7 @@ static enum tide_await spin(struct tide_timeline *timeline, uint64_t value) {
   uint32_t vain = tide_load_relaxed(&timeline->vain_spins);
   for (int i = 0; i < SPINS && (vain < VAIN_SPINS || vain % TRY_AGAIN == 0); i++) {
     tide_pause();
-    state = glance(timeline, value);
+    state = look_unlocked(timeline, value);
     if (state != TIDE_AWAIT_QUEUED) break;
   }
   tide_store_relaxed(&timeline->vain_spins, state == TIDE_AWAIT_QUEUED ? vain + 1 : 0);

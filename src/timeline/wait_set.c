@@ -2,8 +2,8 @@
  * costs what is ready. */
 #include "base/body_frame.h"
 #include "base/check.h"
-#include "base/memory.h"
-#include "timeline/timeline.h"
+#include "base/alloc.h"
+#include "timeline/timeline_state.h"
 
 enum member_state { MEMBER_FREE, MEMBER_WAITING, MEMBER_READY };
 

@@ -3,7 +3,7 @@
 #define TIDE_TIMELINE_WAITER_H
 
 #include "base/deferred.h"
-#include "timeline/timeline.h"
+#include "timeline/timeline_state.h"
 
 /* The point's value is the node's. What needs the node's links shares them with it. */
 struct tide_point_waiter {

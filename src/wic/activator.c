@@ -1,6 +1,6 @@
 /* The activator: data that is there appears, and whoever waited for it goes on. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "wic/stall.h"
 
 static void copy_in(struct tide_message *message) {
@@ -175,7 +175,7 @@ void tide_medium_expire(struct tide_medium *medium) {
 enum next { NOTHING, MAP, CALL, ZEROS };
 
 /* Under the lock: one tag less is awaited. */
-static enum next hear(struct tide_message *message, enum tide_status status) {
+static enum next count_tag(struct tide_message *message, enum tide_status status) {
   struct tide_medium *medium = message->medium;
   message->untold--;
   if (message->state != TIDE_MESSAGE_WAITING) return NOTHING;
@@ -200,7 +200,7 @@ void tide_message_tag_called(struct tide_timepoint *tag, enum tide_status status
   struct tide_message *message = TIDE_CONTAINER(tag, struct tide_message_tag, called)->message;
   struct tide_medium *medium = message->medium;
   struct tide_lock *lock = tide_medium_enter(medium);
-  enum next next = hear(message, status);
+  enum next next = count_tag(message, status);
   bool ring = next == CALL && tide_monitor_call(medium);
   tide_lock_give(lock);
   if (ring) tide_monitor_ring(medium);

@@ -1,5 +1,5 @@
-#include "wic/fiber.h"
-#include "base/memory.h"
+#include "wic/fiber_park.h"
+#include "base/alloc.h"
 #include "wic/fiber_crew.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static struct tide_fiber *pop_locked(struct tide_carrier *carrier) {
 
 static void fiber_main(void *passed);
 
-static void begin(struct tide_fiber *fiber) {
+static void begin_fiber(struct tide_fiber *fiber) {
   const struct tide_crew *crew = tide_load_relaxed(&fiber->carrier)->crew;
   char *stack = tide_stack_at(&crew->stacks, (uint32_t)(fiber - crew->fibers));
   tide_fiber_domain_init(&fiber->place, stack, crew->stacks.bytes, fiber_main);
@@ -83,7 +83,7 @@ static void arrive(struct tide_carrier *carrier) {
 TIDE_FIBER_BARE static void leave(struct tide_fiber *self, struct tide_fiber *next,
                                   struct tide_lock *held, bool ends) {
   struct tide_carrier *carrier = tide_load_relaxed(&self->carrier);
-  if (next && !next->begun) begin(next);
+  if (next && !next->begun) begin_fiber(next);
   carrier->held = held;
   carrier->running = next;
   struct tide_fiber_domain *to = next ? &next->place : &carrier->loop;
@@ -95,7 +95,7 @@ TIDE_FIBER_BARE static void leave(struct tide_fiber *self, struct tide_fiber *ne
 
 /* The loop's way to a fiber; the carrier's lock is held. */
 static void go_to(struct tide_carrier *carrier, struct tide_fiber *fiber) {
-  if (!fiber->begun) begin(fiber);
+  if (!fiber->begun) begin_fiber(fiber);
   carrier->held = NULL;
   carrier->running = fiber;
   tide_fiber_watch_leave(&carrier->watch, &fiber->watch, false);
@@ -285,7 +285,7 @@ static bool find_work(struct tide_carrier *carrier) {
 
 /* Looks at the same one twice, then at the next. Helps when its fibers did not have a turn in
  * between, or when they have far less of a carrier than those here. */
-static void glance(struct tide_carrier *carrier) {
+static void look_at_carrier(struct tide_carrier *carrier) {
   struct tide_crew *crew = carrier->crew;
   struct tide_carrier *other = &crew->carriers[carrier->seen % crew->carrier_count];
   uint32_t turns = tide_load_relaxed(&other->turns), own = tide_load_relaxed(&carrier->length);
@@ -304,7 +304,7 @@ void tide_carrier_loop(struct tide_carrier *carrier) {
   carrier->error = &errno;
   tide_fiber_watch_thread(&carrier->watch);
   for (;;) {
-    if (carrier->glances) glance(carrier);
+    if (carrier->glances) look_at_carrier(carrier);
     lock(carrier);
     struct tide_fiber *fiber = pop_locked(carrier);
     if (fiber) {

@@ -2,7 +2,7 @@
 #include "base/check.h"
 #include "base/params.h"
 #include "wic/fiber_crew.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #include <sched.h>
 
@@ -55,7 +55,7 @@ static enum tide_status await_places(struct tide_crew *crew) {
   return tide_load_relaxed(&crew->displaced) ? TIDE_INVALID : TIDE_OK;
 }
 
-static enum tide_status start(struct tide_crew *crew, const uint32_t *cpus) {
+static enum tide_status start_carriers(struct tide_crew *crew, const uint32_t *cpus) {
   const struct tide_platform *platform = crew->context->platform;
   enum tide_status status = TIDE_OK;
   crew->pinned = cpus != NULL;
@@ -89,8 +89,8 @@ static void set_label(struct tide_crew *crew, const char *label) {
   for (size_t i = 0; i + 1 < sizeof crew->label && label[i]; i++) crew->label[i] = label[i];
 }
 
-static enum tide_status make(struct tide_context *context, uint32_t carriers, uint32_t fibers,
-                             size_t stack_bytes, struct tide_crew **out_crew) {
+static enum tide_status make_crew(struct tide_context *context, uint32_t carriers, uint32_t fibers,
+                                  size_t stack_bytes, struct tide_crew **out_crew) {
   const struct tide_allocator *allocator = context->allocator;
   struct tide_crew *crew = tide_alloc(allocator, 1, sizeof *crew);
   if (!crew) return TIDE_NOMEM;
@@ -126,11 +126,11 @@ enum tide_status tide_crew_create(struct tide_context *context,
   uint32_t carriers = params->carriers ? params->carriers : platform->cores(platform->self);
   uint32_t fibers = params->fibers ? params->fibers : FIBERS;
   if (carriers > TIDE_CARRIERS_MAX || fibers > TIDE_FIBERS_MAX) return TIDE_INVALID;
-  enum tide_status status = make(context, carriers, fibers, params->stack_bytes, &crew);
+  enum tide_status status = make_crew(context, carriers, fibers, params->stack_bytes, &crew);
   if (status != TIDE_OK) return status;
   set_label(crew, params->label);
   crew->linger = params->linger;
-  status = start(crew, params->cpus);
+  status = start_carriers(crew, params->cpus);
   if (status != TIDE_OK) {
     crew_free(crew);
     return status;

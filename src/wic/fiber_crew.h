@@ -15,8 +15,8 @@
 #ifndef TIDE_WIC_FIBER_CREW_H
 #define TIDE_WIC_FIBER_CREW_H
 
-#include "causal/context.h"
-#include "wic/fiber.h"
+#include "causal/context_state.h"
+#include "wic/fiber_park.h"
 #include "wic/fiber_stack.h"
 
 struct tide_carrier {

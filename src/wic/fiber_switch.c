@@ -13,7 +13,7 @@ void *tide_fiber_swap(struct tide_fiber_domain *from, struct tide_fiber_domain *
 }
 
 /* makecontext passes numbers of 32 bits. */
-static void start(uint32_t low, uint32_t high) {
+static void start_fiber(uint32_t low, uint32_t high) {
   uint64_t address = (uint64_t)high << 32 | low;
   struct tide_fiber_domain *place = (void *)(uintptr_t)address;
   place->entry(place->passed);
@@ -26,7 +26,7 @@ void tide_fiber_domain_init(struct tide_fiber_domain *place, void *stack, size_t
   place->context.uc_stack = (stack_t){.ss_sp = stack, .ss_size = bytes};
   place->context.uc_link = NULL;
   place->entry = entry;
-  makecontext(&place->context, (void (*)(void))start, 2, (uint32_t)address,
+  makecontext(&place->context, (void (*)(void))start_fiber, 2, (uint32_t)address,
               (uint32_t)(address >> 32));
 }
 

@@ -54,7 +54,8 @@ static void ask_for_short_turns(void) {
 
 /* Looks for a while, so that the processor stays awake: to wake an idle one takes longer than a
  * fault. True: there is something to do. */
-static bool linger(struct tide_medium *medium, struct pollfd *what, nfds_t count, uint64_t until) {
+static bool linger_for_events(struct tide_medium *medium, struct pollfd *what, nfds_t count,
+                              uint64_t until) {
   const struct tide_platform *platform = medium->platform;
   uint64_t now = platform->now(platform->self), end = now + medium->linger;
   if (!medium->lingers) return false;
@@ -74,7 +75,7 @@ static void sleep_until(struct tide_medium *medium, uint64_t until) {
       {.fd = medium->tags.guard.faults, .events = POLLIN},
       {.fd = medium->region.signals || naps ? -1 : medium->region.faults, .events = POLLIN}};
   if (naps && medium->looks_from < until) until = medium->looks_from;
-  bool found = linger(medium, what, 3, until);
+  bool found = linger_for_events(medium, what, 3, until);
   now = medium->platform->now(medium->platform->self);
   uint64_t left = until > now ? until - now : 0;
   struct timespec time = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};

@@ -1,7 +1,7 @@
 /* The interrupter: runs of missing pages for requests, and what becomes of them. */
 #include "base/check.h"
-#include "base/memory.h"
-#include "timeline/timeline.h"
+#include "base/alloc.h"
+#include "timeline/timeline_state.h"
 #include "wic/medium.h"
 
 /* ---- used pages ---------------------------------------------------------------------- */
@@ -39,7 +39,8 @@ static uint32_t choose_side(const struct tide_medium *medium, uint32_t place, ui
   return side;
 }
 
-static void drop(struct tide_medium *medium, enum recycling what, uint32_t page, uint32_t count) {
+static void drop_pages(struct tide_medium *medium, enum recycling what, uint32_t page,
+                       uint32_t count) {
   if (what == NOTHING) return;
   if (what == SIDE) {
     page = page < medium->half ? 0 : medium->half;
@@ -88,7 +89,7 @@ static uint32_t take_places(struct tide_medium *medium, uint32_t count) {
 
 /* ---- giving out ------------------------------------------------------------------------ */
 
-static enum tide_status check(const struct tide_request *request) {
+static enum tide_status check_request(const struct tide_request *request) {
   if (!request->bytes || !request->tag_count || request->tag_count > TIDE_REQUEST_TAGS)
     return TIDE_INVALID;
   for (uint32_t i = 0; i < request->tag_count; i++) {
@@ -104,8 +105,8 @@ static uint32_t pages_of(const struct tide_medium *medium, const struct tide_req
   return (uint32_t)((request->bytes + page - 1) / page);
 }
 
-static void fill(struct tide_message *message, const struct tide_request *request, uint32_t page,
-                 uint32_t pages, uint32_t run) {
+static void fill_message(struct tide_message *message, const struct tide_request *request,
+                         uint32_t page, uint32_t pages, uint32_t run) {
   struct tide_medium *medium = message->medium;
   uint32_t index = (uint32_t)(message - medium->messages);
   message->source = request->source;
@@ -131,7 +132,7 @@ static void fill(struct tide_message *message, const struct tide_request *reques
   message->due = (struct tide_node){0};
 }
 
-static void tell(struct tide_request *request, const struct tide_message *message) {
+static void fill_request(struct tide_request *request, const struct tide_message *message) {
   const struct tide_medium *medium = message->medium;
   request->data = medium->region.reader + tide_message_at(medium, message);
   request->room = medium->region.writer + tide_message_at(medium, message);
@@ -140,8 +141,8 @@ static void tell(struct tide_request *request, const struct tide_message *messag
 }
 
 /* Under both locks. The messages are those that `requests` name from here on. */
-static void give(struct tide_medium *medium, struct tide_request *requests, size_t count,
-                 uint32_t place, uint32_t total, uint32_t side) {
+static void give_messages(struct tide_medium *medium, struct tide_request *requests, size_t count,
+                          uint32_t place, uint32_t total, uint32_t side) {
   uint32_t page = place + side * medium->half;
   medium->side = side;
   medium->given[side] += total;
@@ -150,8 +151,8 @@ static void give(struct tide_medium *medium, struct tide_request *requests, size
     struct tide_message *message =
         TIDE_CONTAINER(tide_list_pop_front(&medium->free), struct tide_message, link);
     uint32_t pages = pages_of(medium, &requests[i]);
-    fill(message, &requests[i], page, pages, place);
-    tell(&requests[i], message);
+    fill_message(message, &requests[i], page, pages, place);
+    fill_request(&requests[i], message);
     page += pages;
   }
   medium->info.requested += count;
@@ -185,13 +186,13 @@ static enum tide_status give_pages(struct tide_medium *medium, struct tide_reque
   }
   tide_lock_give(lock);
   if (status != TIDE_OK) return status;
-  drop(medium, what, place + side * medium->half, total);
+  drop_pages(medium, what, place + side * medium->half, total);
   lock = tide_medium_enter(medium);
   status = (enum tide_status)medium->closed; /* whoever closed it has not seen these */
   if (status != TIDE_OK) {
     tide_pages_free(medium->runs, place, total);
   } else {
-    give(medium, requests, count, place, total, side);
+    give_messages(medium, requests, count, place, total, side);
   }
   tide_lock_give(lock);
   return status;
@@ -230,7 +231,7 @@ enum tide_status tide_medium_request(struct tide_medium *medium, struct tide_req
   uint64_t total = 0;
   if (!count || count > TIDE_MEDIUM_BATCH) return TIDE_INVALID;
   for (size_t i = 0; i < count && status == TIDE_OK; i++) {
-    status = check(&requests[i]);
+    status = check_request(&requests[i]);
     total += pages_of(medium, &requests[i]);
   }
   if (status != TIDE_OK) return status;
@@ -252,7 +253,7 @@ enum tide_status tide_medium_request(struct tide_medium *medium, struct tide_req
 /* ---- taking back ------------------------------------------------------------------------- */
 
 /* Under the lock. Who loads from its pages from now on does so astray. */
-static void disown(struct tide_message *message) {
+static void disown_pages(struct tide_message *message) {
   uint32_t *owner = &message->medium->owner[message->page];
   for (uint32_t i = 0; i < message->pages; i++) owner[i] = TIDE_NO_MESSAGE;
 }
@@ -267,7 +268,7 @@ static void give_back(struct tide_message *message) {
   for (uint32_t i = 0; i < message->tag_count; i++)
     tide_timeline_let_go(message->tags[i].called.timeline);
   struct tide_lock *lock = tide_medium_enter(medium);
-  disown(message);
+  disown_pages(message);
   if (message->state == TIDE_MESSAGE_MAPPED)
     tide_medium_note_used(medium, message->page, message->pages);
   medium->blanks -= message->blank && !lost;
@@ -352,7 +353,7 @@ static void await_copied(struct tide_message *message) {
   }
 }
 
-static void learn(const struct tide_message *message, struct tide_position *position) {
+static void learn_tags(const struct tide_message *message, struct tide_position *position) {
   for (uint32_t i = 0; position && i < message->tag_count; i++) {
     const struct tide_timepoint *tag = &message->tags[i].called;
     /* An initial or external value teaches nothing. */
@@ -379,7 +380,7 @@ enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_req
     message->status = TIDE_CANCELLED;
     tide_counter_remove(&medium->due, &message->due);
   }
-  if (missing) disown(message);
+  if (missing) disown_pages(message);
   if (message->state == TIDE_MESSAGE_AVAILABLE && !message->faulted &&
       !tide_list_empty(&message->link))
     tide_list_remove(&message->link); /* nobody looks any more */
@@ -389,7 +390,7 @@ enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_req
   if (missing) tide_message_wake(message);
   if (early) forget_tags(message);
   if (message->source) await_copied(message);
-  if (status == TIDE_OK) learn(message, position);
+  if (status == TIDE_OK) learn_tags(message, position);
   tide_message_done_with(message);
   return status;
 }

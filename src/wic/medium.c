@@ -2,7 +2,7 @@
 #include "base/params.h"
 #include "wic/medium.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "wic/stall.h"
 
 const char *tide_medium_engine_name(enum tide_medium_engine engine) {

@@ -61,7 +61,7 @@ static enum tide_fault_answer judge_nobodys(const struct tide_medium *medium, ui
   bool sure = owner == TIDE_NO_MESSAGE_DOUBTED || medium->engine == TIDE_MEDIUM_FIBERS;
   return sure ? TIDE_FAULT_STRAY : TIDE_FAULT_DOUBTED;
 }
-static void doubt(struct tide_medium *medium, size_t page) {
+static void doubt_page(struct tide_medium *medium, size_t page) {
   struct tide_lock *lock = tide_medium_enter(medium);
   if (medium->owner[page] == TIDE_NO_MESSAGE) medium->owner[page] = TIDE_NO_MESSAGE_DOUBTED;
   tide_lock_give(lock);
@@ -135,7 +135,7 @@ static void serve_faults(struct tide_medium *medium) {
   if (count && medium->engine == TIDE_MEDIUM_DIRECT && !medium->lingers)
     medium->looks_from = medium->platform->now(medium->platform->self) + NAP;
   /* Not before: several of those that were read may be old ones of one page. */
-  for (size_t i = 0; i < doubted; i++) doubt(medium, pages[i]);
+  for (size_t i = 0; i < doubted; i++) doubt_page(medium, pages[i]);
 }
 
 /* ---- a turn -------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@
 #ifndef TIDE_WIC_PAGES_H
 #define TIDE_WIC_PAGES_H
 
-#include "causal/context.h"
+#include "causal/context_state.h"
 
 #define TIDE_PAGES_MOST (1u << 24)
 #define TIDE_PAGES_NONE UINT32_MAX

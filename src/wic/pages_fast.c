@@ -10,7 +10,7 @@
  * and read by nobody: a neighbour of a run lies at an end of its own. */
 #include "wic/pages_kind.h"
 
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define LEVELS 4u /* of 64 bits a word each: 2^24 sizes */
 #define FREE (1u << 31)
@@ -64,14 +64,14 @@ static void unmark_above(struct fast *fast, uint32_t at) {
   }
 }
 
-static inline void unmark(struct fast *fast, uint32_t size, bool empty) {
+static inline void unmark_size(struct fast *fast, uint32_t size, bool empty) {
   uint64_t *word = &fast->bits[0][size / 64];
   *word &= ~((uint64_t)empty << size % 64);
   if (!*word) unmark_above(fast, size / 64);
 }
 
 /* Whether it was already. */
-static inline bool mark(struct fast *fast, uint32_t size) {
+static inline bool mark_size(struct fast *fast, uint32_t size) {
   uint64_t *word = &fast->bits[0][size / 64], old = *word, bit = 1ull << size % 64;
   *word = old | bit;
   if (!old) mark_above(fast, size / 64);
@@ -112,7 +112,7 @@ static inline void put_in(struct fast *fast, uint32_t first, uint32_t count) {
   struct link *links = fast->links;
   fast->tags[first + 1] = FREE | count;
   fast->tags[first + count] = FREE | count;
-  bool any = mark(fast, size);
+  bool any = mark_size(fast, size);
   uint32_t next = any ? links[head].next : head;
   links[first] = (struct link){next, head};
   links[next].previous = first;
@@ -123,7 +123,7 @@ static inline void take_out(struct fast *fast, uint32_t first, uint32_t count) {
   struct link link = fast->links[first];
   fast->links[link.previous].next = link.next;
   fast->links[link.next].previous = link.previous;
-  unmark(fast, count - 1, link.next == link.previous); /* both are the head */
+  unmark_size(fast, count - 1, link.next == link.previous); /* both are the head */
 }
 
 static uint32_t fast_alloc(struct tide_pages *pages, uint32_t count) {

@@ -8,7 +8,7 @@
  * them is looked at once: 2 k + 2 log n. */
 #include "wic/pages_kind.h"
 
-#include "base/memory.h"
+#include "base/alloc.h"
 
 struct node {
   uint32_t longest; /* maxLen: neighbours that are free */
@@ -34,7 +34,7 @@ static void tree_destroy(struct tide_pages *pages) {
 static inline uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 /* What a node of two halves of so many pages says. */
-static inline void join(struct node *node, const struct node *halves, uint32_t half) {
+static inline void join_halves(struct node *node, const struct node *halves, uint32_t half) {
   const struct node *l = &halves[0], *r = &halves[1];
   uint32_t across = l->right + r->left;
   node->left = l->left == half ? half + r->left : l->left;
@@ -48,18 +48,19 @@ static void update(struct tree *tree, uint32_t first, uint32_t count) {
   for (uint32_t half = 1; from > 1; half *= 2) {
     from /= 2;
     to /= 2;
-    for (uint32_t i = from; i <= to; i++) join(&tree->nodes[i], &tree->nodes[2 * (size_t)i], half);
+    for (uint32_t i = from; i <= to; i++)
+      join_halves(&tree->nodes[i], &tree->nodes[2 * (size_t)i], half);
   }
 }
 
-static void set(struct tree *tree, uint32_t first, uint32_t count, uint32_t free) {
+static void set_pages(struct tree *tree, uint32_t first, uint32_t count, uint32_t free) {
   struct node *leaves = &tree->nodes[tree->leaves];
   for (uint32_t i = first; i < first + count; i++) leaves[i] = (struct node){free, free, free};
   update(tree, first, count);
 }
 
 /* The lowest run: what lies in the left half begins before what crosses the middle. */
-static uint32_t find(const struct tree *tree, uint32_t count) {
+static uint32_t find_run(const struct tree *tree, uint32_t count) {
   const struct node *nodes = tree->nodes;
   uint32_t first = 0; /* of the node's pages */
   size_t node = 1;
@@ -79,10 +80,10 @@ static uint32_t find(const struct tree *tree, uint32_t count) {
 
 static uint32_t tree_alloc(struct tide_pages *pages, uint32_t count) {
   struct tree *tree = (struct tree *)pages;
-  uint32_t first = find(tree, count);
+  uint32_t first = find_run(tree, count);
   if (first == TIDE_PAGES_NONE) return first;
   tree->lengths[first] = count;
-  set(tree, first, count, 0);
+  set_pages(tree, first, count, 0);
   return first;
 }
 
@@ -90,7 +91,7 @@ static bool tree_free(struct tide_pages *pages, uint32_t first, uint32_t count) 
   struct tree *tree = (struct tree *)pages;
   if (tree->lengths[first] != count) return false;
   tree->lengths[first] = 0;
-  set(tree, first, count, 1);
+  set_pages(tree, first, count, 1);
   return true;
 }
 
@@ -111,7 +112,7 @@ static struct tide_pages *tree_create(const struct tide_allocator *allocator, ui
     tree_destroy(&tree->pages);
     return NULL;
   }
-  set(tree, 0, count, 1);
+  set_pages(tree, 0, count, 1);
   return &tree->pages;
 }
 

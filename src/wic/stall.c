@@ -9,7 +9,7 @@
 #endif
 #include "wic/stall.h"
 #include "base/check.h"
-#include "wic/fiber.h"
+#include "wic/fiber_park.h"
 
 #include <errno.h>
 #include <pthread.h>

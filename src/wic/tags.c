@@ -1,7 +1,7 @@
 /* Tag pages. Who stores to one that is armed is stopped by the write fault; the monitor signals
  * the tag, and opens the page. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "wic/medium.h"
 
 #ifdef __SANITIZE_THREAD__
@@ -56,7 +56,7 @@ struct arming {
   bool taken, open; /* taken: it was free; open: and it is to be closed */
 };
 
-static enum tide_status check(const struct tide_tags *tags, const struct tide_tag_page *page) {
+static enum tide_status check_page(const struct tide_tags *tags, const struct tide_tag_page *page) {
   if (!page->tag.timeline) return TIDE_INVALID;
   if (tide_timeline_scope(page->tag.timeline) < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
   if (!page->word) return TIDE_OK;
@@ -137,7 +137,7 @@ enum tide_status tide_medium_arm(struct tide_medium *medium, struct tide_tag_pag
   if (!tags->count) return TIDE_UNSUPPORTED;
   if (!count || count > TIDE_MEDIUM_BATCH) return TIDE_INVALID;
   for (size_t i = 0; i < count; i++) {
-    enum tide_status status = check(tags, &pages[i]);
+    enum tide_status status = check_page(tags, &pages[i]);
     if (status != TIDE_OK) return status;
   }
   enum tide_status status = claim_all(medium, pages, count, armings);
@@ -176,7 +176,7 @@ enum tide_status tide_medium_disarm(struct tide_medium *medium, struct tide_tag_
 enum answer { NOTHING, AGAIN, FIRE, STRAY };
 
 /* Under the lock: what a store that was stopped means. */
-static enum answer judge(struct tide_tags *tags, uint32_t cell, struct tide_tag *out_tag) {
+static enum answer judge_store(struct tide_tags *tags, uint32_t cell, struct tide_tag *out_tag) {
   struct tide_tag_cell *own = &tags->cells[cell];
   bool sure = tags->round > own->doubted;
   switch (own->state) {
@@ -194,7 +194,7 @@ static enum answer judge(struct tide_tags *tags, uint32_t cell, struct tide_tag 
   }
 }
 
-static void fire(struct tide_medium *medium, uint32_t cell, struct tide_tag tag) {
+static void fire_cell(struct tide_medium *medium, uint32_t cell, struct tide_tag tag) {
   struct tide_tags *tags = &medium->tags;
   struct tide_tag_cell *own = &tags->cells[cell];
   size_t offset = offset_of(tags, cell);
@@ -224,13 +224,13 @@ static void open_stray(struct tide_medium *medium, uint32_t cell) {
   tide_lock_give(lock);
 }
 
-static void serve(struct tide_medium *medium, uint32_t cell) {
+static void serve_cell(struct tide_medium *medium, uint32_t cell) {
   struct tide_tags *tags = &medium->tags;
   struct tide_tag tag = {0};
   struct tide_lock *lock = tide_medium_enter(medium);
-  enum answer answer = judge(tags, cell, &tag);
+  enum answer answer = judge_store(tags, cell, &tag);
   tide_lock_give(lock);
-  if (answer == FIRE) fire(medium, cell, tag);
+  if (answer == FIRE) fire_cell(medium, cell, tag);
   if (answer == AGAIN) tide_guard_wake(&tags->guard, offset_of(tags, cell), tags->guard.page);
   if (answer == STRAY) open_stray(medium, cell);
 }
@@ -249,7 +249,8 @@ void tide_tags_serve(struct tide_medium *medium) {
   set_serving(medium, true);
   do { /* all that is there is of this round */
     count = tide_guard_faults(&tags->guard, offsets);
-    for (size_t i = 0; i < count; i++) serve(medium, (uint32_t)(offsets[i] / tags->guard.page));
+    for (size_t i = 0; i < count; i++)
+      serve_cell(medium, (uint32_t)(offsets[i] / tags->guard.page));
   } while (count == TIDE_UFFD_BATCH);
   set_serving(medium, false);
 }

@@ -1,6 +1,6 @@
 /* Attacks that are on nobody's list. */
 #include "attack_rig.h"
-#include "timeline/shared.h"
+#include "timeline/shared_layout.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -3,7 +3,7 @@
  * client can do to another. */
 #include "attack_rig.h"
 
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 
 static void count(void *user, enum tide_status status) {
   int *calls = user;

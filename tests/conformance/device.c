@@ -1,5 +1,5 @@
 /* What every device must do: one list of cases, run over every kind of device. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "rig.h"
 
 #include "base/random.h"

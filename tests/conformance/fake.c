@@ -1,4 +1,4 @@
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "fake.h"
 
 #include "harness.h"

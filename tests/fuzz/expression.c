@@ -5,7 +5,7 @@
  * The first byte is how many points there are, the second which of them are good (among the first
  * eight); the rest is the text. */
 #include "base/check.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

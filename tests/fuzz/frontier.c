@@ -4,7 +4,7 @@
  * back the same through both forms; anything else must leave the frontier empty. Then the input is
  * split into two frontiers that are merged and compared. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "tidemark/causal.h"
 
 typedef TIDE_FRONTIER_STORAGE(storage, 255);

@@ -4,7 +4,7 @@
  * The input is a row of steps, two bytes each: write a record of some cells, read one, go to sleep,
  * or (from then on nothing need be true but that all ends) change a byte of the shared memory. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/command_ring.h"
 
 #include <stdlib.h>

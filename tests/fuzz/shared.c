@@ -4,8 +4,8 @@
  * slot on. More bytes come in whenever a reader sleeps, and go anywhere: what it has looked at
  * changes. The region ends where its memory ends, so a read beyond it is seen. */
 #include "base/check.h"
-#include "base/memory.h"
-#include "timeline/shared.h"
+#include "base/alloc.h"
+#include "timeline/shared_layout.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Commands and hellos: whatever bytes come, what is let through has all its parts within the
  * record; and what a client makes is let through, as it was made. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

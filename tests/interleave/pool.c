@@ -1,5 +1,5 @@
 /* The pool: free against alloc, use against free, and who may touch reused memory. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "interleave.h"
 
 #include "harness.h"

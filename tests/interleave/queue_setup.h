@@ -3,7 +3,7 @@
 #ifndef INTERLEAVE_QUEUE_SETUP_H
 #define INTERLEAVE_QUEUE_SETUP_H
 
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "interleave.h"
 
 #include "base/atomic.h"

@@ -1,6 +1,6 @@
 /* Waits for any and for all of several timelines: signal against signal, deadline, failure,
  * and against the end of the set. The sets and points live in memory that goes right after. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "interleave.h"
 
 #include "harness.h"

@@ -1,5 +1,5 @@
 /* One timeline: signal against wait, deadline, failure and destruction. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "interleave.h"
 
 #include "harness.h"

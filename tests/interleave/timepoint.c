@@ -1,5 +1,5 @@
 /* Timepoints: cancel says for sure whether the call will run. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "interleave.h"
 
 #include "harness.h"

@@ -1,5 +1,5 @@
 /* The tracker: advance against wait, cancel, failure, close and the next axis in its state. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "interleave.h"
 
 #include "causal/tracker.h"

@@ -5,7 +5,7 @@
 #define TESTS_CHANNELS_WORLD_H
 
 #include "points_world.h"
-#include "sched/channel.h"
+#include "sched/channel_state.h"
 
 #define OPS 256
 #define DEVICES 2

@@ -1,5 +1,5 @@
 /* Driving a program to its end: nothing hangs, nothing is lost, everything is given back. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "oracle.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A program's devices, queues, timelines, hosts and pool, drawn from its seed. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "oracle.h"
 
 #include <stdio.h>

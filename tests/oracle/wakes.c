@@ -1,6 +1,6 @@
 /* Somebody on the host who wants to be called: nobody is forgotten, and whoever is called about a
  * value finds its record, and finished what it tells of. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "oracle.h"
 
 struct waker {

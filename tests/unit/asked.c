@@ -1,6 +1,6 @@
 /* Workers that ask whoever submits to do their exchanges, and all that may happen meanwhile: each
  * operation runs once, with its own arguments, and each call is made once, or is cancelled. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "harness.h"
 #include "sched/delegation.h"
 #include "tidemark/tidemark.h"

@@ -1,5 +1,5 @@
 /* Axes: the three fields, domain names, leases, closed intervals, the context. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "harness.h"
 
 #include "base/random.h"

@@ -4,7 +4,7 @@
 #include "base/counter.h"
 #include "base/list.h"
 #include "base/lock.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/random.h"
 #include "base/text.h"
 

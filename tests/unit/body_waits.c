@@ -6,7 +6,7 @@
 #include "base/atomic.h"
 #include "harness.h"
 #include "tidemark/tidemark.h"
-#include "timeline/timeline.h"
+#include "timeline/timeline_state.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* A collective loses a member: its queue is destroyed, or its device is lost. Nobody hangs. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "fake_device.h"
 
 struct lost {

@@ -6,7 +6,7 @@
 
 #include "base/atomic.h"
 #include "fake_device.h"
-#include "timeline/timeline.h"
+#include "timeline/timeline_state.h"
 
 /* ---- every kind of waiter ------------------------------------------------------------------ */
 

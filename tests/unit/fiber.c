@@ -3,7 +3,7 @@
 
 #include "base/random.h"
 #include "tidemark/tidemark.h"
-#include "wic/fiber.h"
+#include "wic/fiber_park.h"
 #include "wic/fiber_crew.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Whoever signals may be the last to know: as soon as the others have been told, they may take
  * everything down. Then nothing of it is touched any more. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "harness.h"
 
 #include "base/atomic.h"

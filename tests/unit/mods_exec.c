@@ -1,6 +1,6 @@
 /* Running kernels: their progress as an axis, questions between CTAs, runs as operations, limits.
  */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "tidemark/cpu.h"
 #include "tidemark/file.h"
 #include "tidemark/mods.h"

@@ -1,6 +1,6 @@
 /* A module's kernel on a GPU, over a driver that is none: how parameters are packed, what shape is
  * launched, what each failure leaves. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "harness.h"
 
 #include "base/atomic.h"

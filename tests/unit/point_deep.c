@@ -1,7 +1,7 @@
 /* Large and deep: chains, lattices, crowds. Nothing recurses, nothing is forgotten, and an
  * unrelated point is not touched. (How long it takes is a benchmark's affair.) */
 #include "point_rig.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 static struct tide_future *on(struct rig *r, struct tide_channel *channel, uint32_t capacity) {
   struct tide_future_params params = {.struct_size = sizeof params, .capacity = capacity};

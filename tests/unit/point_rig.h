@@ -1,10 +1,11 @@
 /* What the tests of points share: a room with a clock whose time is made up, and a scheduler that
- * does nothing but tell (point/point.h): commands are told queued and done when a test says so. */
+ * does nothing but tell (point/point_state.h): commands are told queued and done when a test says
+ * so. */
 #ifndef TESTS_POINT_RIG_H
 #define TESTS_POINT_RIG_H
 
 #include "harness.h"
-#include "point/point.h"
+#include "point/point_state.h"
 #include "tidemark/clock.h"
 
 #include <stdlib.h>

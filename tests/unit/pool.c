@@ -1,5 +1,5 @@
 /* What a buffer's past is, when memory is handed on, and to whom. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "pool_rig.h"
 
 TEST(first_is_fresh) {

@@ -1,7 +1,7 @@
 /* Buffers that more queues use, and hosts know of, than a frontier lists without a window. */
 #define RIG_QUEUES 24
 #define RIG_ROOM 32
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "causal/frontier.h"
 #include "pool_rig.h"
 

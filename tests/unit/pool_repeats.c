@@ -1,6 +1,6 @@
 /* Queues that use a buffer again and again, without the pool's lock: what its past is next is what
  * it would be if each use had been told under it. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "pool_rig.h"
 
 #include "base/random.h"

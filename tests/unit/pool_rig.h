@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_POOL_RIG_H
 #define TESTS_UNIT_POOL_RIG_H
 
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "causal/tracker.h"
 #include "harness.h"
 #include "memory/pool.h"

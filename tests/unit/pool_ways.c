@@ -1,6 +1,6 @@
 /* A listener changes nothing of what a pool does: one random program with and without it, and all
  * that can be seen is the same. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "pool_rig.h"
 
 #include "base/random.h"

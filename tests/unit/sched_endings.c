@@ -1,5 +1,5 @@
 /* The scheduler: what is cancelled, fails, is destroyed or lost; and collectives. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "fake_device.h"
 
 /* ---- cancelling ---------------------------------------------------------------------------- */

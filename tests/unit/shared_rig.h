@@ -3,7 +3,7 @@
 #define TESTS_UNIT_SHARED_RIG_H
 
 #include "harness.h"
-#include "timeline/shared.h"
+#include "timeline/shared_layout.h"
 
 #include <stdlib.h>
 #include <string.h>

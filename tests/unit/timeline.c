@@ -1,6 +1,6 @@
 /* Timelines from the host: values, records, failures, sets and timepoints. */
 #include "harness.h"
-#include "timeline/timeline.h"
+#include "timeline/timeline_state.h"
 
 #include <poll.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Timelines under many threads: nothing is lost, nothing comes twice, a value and its record never
  * come apart. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "harness.h"
 #include "tidemark/timeline.h"
 

@@ -1,7 +1,7 @@
 /* Vulkan's timeline semaphores on tide_timeline, by a thin shim, and the cases by which Vulkan
  * implementations are tested: signals and waits from device and host, wait before signal, chains,
  * one to many, sparse waits, great differences, any and all, races. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "harness.h"
 #include "tidemark/tidemark.h"
 

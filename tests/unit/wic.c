@@ -1,6 +1,6 @@
 /* One request at a time: what its consumer reads, when it goes on, and how it ends. Each case once
  * for each engine. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "wic_rig.h"
 
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 /* What happens seldom, made to happen: threads stop at chosen system calls, and while they stand
  * there something else is done. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "wic_rig.h"
 
 #include <poll.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_WIC_RIG_H
 #define TESTS_UNIT_WIC_RIG_H
 
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "harness.h"
 #include "tidemark/tidemark.h"
 

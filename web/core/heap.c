@@ -1,6 +1,6 @@
 /* Memory where there is no C library: sizes in classes, each with a list of what was given back.
  * Everything goes away at once when the page begins again. */
-#include "state.h"
+#include "view_state.h"
 
 #if defined(__wasm__)
 

@@ -1,7 +1,7 @@
 /* Looks into what an event is about, from a sink. */
 #include "memory/pool.h"
 #include "sched/sched.h"
-#include "state.h"
+#include "view_state.h"
 
 /* As the arbiter takes it at this moment. */
 uint32_t view_priority(const void *queue) { return ((const struct tide_queue *)queue)->effective; }

@@ -1,9 +1,9 @@
 /* The recording: a sink that notes what happens, in the order in which it does. */
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "memory/state.h"
 #include "program/run_state.h"
-#include "state.h"
+#include "view_state.h"
 
 #define FIRST (1u << 24)
 #define WATCHED 512 /* queues */

@@ -2,9 +2,9 @@
  *
  * The pool decides by a death frontier, by what the asking queue knows and by what has finished.
  * The first two were recorded as they were; the third one is the log up to the moment. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/plan.h"
-#include "state.h"
+#include "view_state.h"
 
 bool view_reuse_begin(void) {
   const struct tide_allocator *a = view.allocator;
@@ -99,7 +99,8 @@ static bool settle(struct tide_death *death) {
   struct tide_clock *clock = NULL;
   struct tide_namers namers = {.tracker = NULL};
   bool fine = tide_clock_create(view.allocator, NULL, &clock) == TIDE_OK;
-  struct tide_tracker_params params = {.struct_size = sizeof params, view.allocator, fine ? tide_clock_platform(clock) : NULL};
+  struct tide_tracker_params params = {
+      .struct_size = sizeof params, view.allocator, fine ? tide_clock_platform(clock) : NULL};
   fine = fine && tide_tracker_create(&params, &namers.tracker) == TIDE_OK;
   struct tide_frontier_entry entry;
   for (struct tide_frontier_cursor at = tide_frontier_begin(&death->frontier);

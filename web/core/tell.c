@@ -1,7 +1,7 @@
 /* Answers as JSON. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/plan.h"
-#include "state.h"
+#include "view_state.h"
 
 /* The answer grows; where there is no memory it stays as it is, and ends. */
 static void put(void *self, const char *bytes, size_t size) {

@@ -1,8 +1,8 @@
 /* What the page calls. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/arena.h"
 #include "program/plan.h"
-#include "state.h"
+#include "view_state.h"
 
 struct view view;
 
@@ -122,9 +122,12 @@ uint32_t tide_view_load(uint32_t length) {
   struct tide_body_set set;
   set.bodies = tide_kernel_bodies(&set.count);
   if (length > view.room_size || view.program) return TIDE_INVALID;
-  struct tide_program_params program = {.struct_size = sizeof program, 
-      .allocator = view.allocator, .text = length ? view.room : "", .length = length};
-  struct tide_plan_params plan = {.struct_size = sizeof plan, .bodies = &set,
+  struct tide_program_params program = {.struct_size = sizeof program,
+                                        .allocator = view.allocator,
+                                        .text = length ? view.room : "",
+                                        .length = length};
+  struct tide_plan_params plan = {.struct_size = sizeof plan,
+                                  .bodies = &set,
                                   .body_set_count = 1,
                                   .settings = view.settings,
                                   .setting_count = view.setting_count,
@@ -146,7 +149,8 @@ uint32_t tide_view_load(uint32_t length) {
 
 static enum tide_status simulate(struct tide_diag *diag) {
   const double *options = view.options;
-  struct tide_simulation_params params = {.struct_size = sizeof params, 
+  struct tide_simulation_params params = {
+      .struct_size = sizeof params,
       .allocator = view.allocator,
       .plan = view.plan,
       .mode = (enum tide_run_mode)options[TIDE_VIEW_MODE],
@@ -190,7 +194,8 @@ uint32_t tide_view_operation(uint32_t operation) {
   view_answer_begin();
   if (operation >= view.rows[TIDE_VIEW_ARRAY_OPERATIONS].count) return TIDE_NOT_FOUND;
   op += operation;
-  const struct tide_explained *told = &view.explanation.queues[op->queue].operations[op->sequence - 1];
+  const struct tide_explained *told =
+      &view.explanation.queues[op->queue].operations[op->sequence - 1];
   tide_plan_rewind(view.plan);
   while (tide_plan_next(view.plan, &step, NULL) == TIDE_OK && step.kind != TIDE_STEP_END) {
     if (step.number != told->step) continue;

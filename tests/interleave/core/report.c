@@ -22,7 +22,7 @@ static uintptr_t load_base(void) {
 /* Headers whose inline functions say little by themselves. */
 static bool dull(const char *file) {
   return strstr(file, "lock.h") || strstr(file, "atomic.h") || strstr(file, "tracker_axis.h") ||
-         strstr(file, "timeline.h");
+         strstr(file, "timeline_state.h");
 }
 
 #define LONGEST 600 /* steps that are shown */

@@ -1,7 +1,8 @@
-/* layer/trace.h: the submissions of a program as a trace (tidemark/trace.h): a track a queue, a
- * slice from the release of each submission to when the host saw it finish, arrows for waits. */
-#ifndef TIDE_LAYER_TRACE_H
-#define TIDE_LAYER_TRACE_H
+/* layer/submission_trace.h: the submissions of a program as a trace (tidemark/trace.h): a track a
+ * queue, a slice from the release of each submission to when the host saw it finish, arrows for
+ * waits. */
+#ifndef TIDE_LAYER_SUBMISSION_TRACE_H
+#define TIDE_LAYER_SUBMISSION_TRACE_H
 
 #include "layer/layer.h"
 

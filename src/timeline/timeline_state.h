@@ -1,4 +1,4 @@
-/* timeline/timeline.h: a timeline from inside, for the parts that make its values
+/* timeline/timeline_state.h: a timeline from inside, for the parts that make its values
  * come true (sched).
  *
  * Locks. `guard` protects everything but the atomics. It is the timeline's own lock
@@ -12,14 +12,14 @@
  *
  * Waking. Nothing is called under a lock: whoever became ready is appended to a
  * `struct tide_fired`, and the caller runs it later. */
-#ifndef TIDE_TIMELINE_TIMELINE_H
-#define TIDE_TIMELINE_TIMELINE_H
+#ifndef TIDE_TIMELINE_TIMELINE_STATE_H
+#define TIDE_TIMELINE_TIMELINE_STATE_H
 
 #include "base/counter.h"
 #include "base/lock.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/tree.h"
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "tidemark/timeline.h"
 #include "timeline/cause.h"
 

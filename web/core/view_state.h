@@ -1,6 +1,6 @@
-/* web/core/state.h: the one program that the page holds. */
-#ifndef TIDE_WEB_STATE_H
-#define TIDE_WEB_STATE_H
+/* web/core/view_state.h: the one program that the page holds. */
+#ifndef TIDE_WEB_VIEW_STATE_H
+#define TIDE_WEB_VIEW_STATE_H
 
 #include "memory/death.h"
 #include "program/explanation.h"

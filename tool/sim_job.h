@@ -1,6 +1,6 @@
-/* tool/sim.h: what `tidemark sim` was asked to do, and what came out. */
-#ifndef TIDE_TOOL_SIM_H
-#define TIDE_TOOL_SIM_H
+/* tool/sim_job.h: what `tidemark sim` was asked to do, and what came out. */
+#ifndef TIDE_TOOL_SIM_JOB_H
+#define TIDE_TOOL_SIM_JOB_H
 
 #include "tidemark/sim.h"
 #include "tool/tool.h"

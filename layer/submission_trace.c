@@ -1,5 +1,5 @@
 /* Submissions as the events of the core's own trace. */
-#include "layer/trace.h"
+#include "layer/submission_trace.h"
 
 #include "tidemark/queue.h"
 #include "tidemark/trace.h"
@@ -10,7 +10,8 @@
 static struct tide_trace *trace;
 
 static void create(void) {
-  struct tide_trace_params params = {.struct_size = sizeof params, .platform = tide_platform_linux(),
+  struct tide_trace_params params = {.struct_size = sizeof params,
+                                     .platform = tide_platform_linux(),
                                      .allocator = layer_allocator()};
   if (tide_trace_create(&params, &trace) != TIDE_OK) trace = NULL;
 }

@@ -1,7 +1,6 @@
-/* mods/kernel.h: which kernel of a module is launched, and in what shape; on the CPU or on a GPU.
- */
-#ifndef TIDE_MODS_KERNEL_H
-#define TIDE_MODS_KERNEL_H
+/* mods/kernel_shape.h: which kernel is launched, in what shape, on the CPU or on a GPU. */
+#ifndef TIDE_MODS_KERNEL_SHAPE_H
+#define TIDE_MODS_KERNEL_SHAPE_H
 
 #include "mods/exec.h"
 #include "tidemark/mods.h"

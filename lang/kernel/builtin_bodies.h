@@ -1,10 +1,10 @@
-/* kernel/body.h: what the built-in bodies share.
+/* kernel/builtin_bodies.h: what the built-in bodies share.
  *
  * Every body is `enum tide_status tide_body_NAME(void *arguments)`; table.c
  * describes its parameters and they arrive in that order. A body trusts nothing:
  * it looks at every size before it touches a byte, and answers TIDE_INVALID. */
-#ifndef TIDE_KERNEL_BODY_H
-#define TIDE_KERNEL_BODY_H
+#ifndef TIDE_KERNEL_BUILTIN_BODIES_H
+#define TIDE_KERNEL_BUILTIN_BODIES_H
 
 #include "tidemark/kernel.h"
 

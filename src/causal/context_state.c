@@ -1,10 +1,10 @@
 /* The context's parts that need no scheduler, and the objects that it owns. */
-#include "causal/context.h"
+#include "causal/context_state.h"
 
 #include "base/body_frame.h"
 #include "base/check.h"
 #include "base/deferred.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define DEFAULT_FRONTIER_CAPACITY 16
 

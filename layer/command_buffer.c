@@ -8,7 +8,7 @@
  * driver that runs on the CPU does nothing for them, so there two submissions may still change
  * places; elsewhere each transition counts as a barrier. */
 #include "layer/entries.h"
-#include "layer/commands.h"
+#include "layer/command_buffer.h"
 
 #include <stdlib.h>
 #include <string.h>

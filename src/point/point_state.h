@@ -1,4 +1,4 @@
-/* point/point.h: what whoever queues commands tells the points, and what it may ask.
+/* point/point_state.h: what whoever queues commands tells the points, and what it may ask.
  *
  * point/ knows no queue. It declares what it must be told, and sched (or a test's fake) tells it:
  *
@@ -18,9 +18,9 @@
  *      TIDE_DEADLOCK: a wait would close a cycle; TIDE_NOT_FOUND; TIDE_VALUE; a broken promise's
  *      own error ("a broken one keeps its pending value").
  *   2. held or entered, as ever: the future timeline is a tide_timeline; the operation's record of
- *      that value may be made pending in it (timeline.h), so that waits are classified as ever. A
- *      wait opens once the point's dependency node is settled. Then dependency node->status says
- * whether it was good.
+ *      that value may be made pending in it (timeline_state.h), so waits are classified as ever.
+ *      A wait opens once the point's dependency node is settled. Then dependency node->status says
+ *      whether it was good.
  *   3. publication, all under one hold of the lock: tracker, then tide_timeline_reach with the
  * record (on such a timeline it wakes nobody yet), then tide_command_done, which does. A value that
  *      was not reached by then is raised as external. When the operation failed,
@@ -28,15 +28,15 @@
  *      which breaks alone.
  *   4. before the lock is given back: tide_points_look_again.
  *
- * Who is woken by any of it is appended to a tide_fired, as in timeline.h, to be run without the
- * lock.
+ * Who is woken by any of it is appended to a tide_fired, as in timeline_state.h, to be run
+ * without the lock.
  *
  * Storage: channels, commands, their needs and listeners lie with whoever uses them, and may go
  * when the command is done. Promises lie in their future timeline.
  *
  * All functions here: under the context's scheduler lock, unless it says otherwise. */
-#ifndef TIDE_POINT_POINT_H
-#define TIDE_POINT_POINT_H
+#ifndef TIDE_POINT_POINT_STATE_H
+#define TIDE_POINT_POINT_STATE_H
 
 #include "base/deferred.h"
 #include "point/graph.h"

@@ -1,6 +1,6 @@
-/* tool/view.h: the page of `tidemark view`, and what hands it out. */
-#ifndef TIDE_TOOL_VIEW_H
-#define TIDE_TOOL_VIEW_H
+/* tool/view_page.h: the page of `tidemark view`, and what hands it out. */
+#ifndef TIDE_TOOL_VIEW_PAGE_H
+#define TIDE_TOOL_VIEW_PAGE_H
 
 #include "tidemark/base.h"
 

@@ -1,4 +1,4 @@
-/* wic/fiber.h: fibers that wait for something: how they are parked, and made ready again.
+/* wic/fiber_park.h: fibers that wait for something: how they are parked, and made ready again.
  *
  * A fiber that must wait puts itself where its waker finds it, under a lock of theirs, and parks
  * with that lock held: it is given back only when the fiber is off its stack.
@@ -17,8 +17,8 @@
  * In a handler of SIGSEGV or SIGBUS (SA_SIGINFO | SA_NODEFER, an empty mask, and not on an
  * alternate stack) a fiber may park, too, by tide_fiber_park_in_handler: the signal's frame stays
  * on its stack meanwhile, and the handler returns on whichever carrier takes it up. */
-#ifndef TIDE_WIC_FIBER_H
-#define TIDE_WIC_FIBER_H
+#ifndef TIDE_WIC_FIBER_PARK_H
+#define TIDE_WIC_FIBER_PARK_H
 
 #include "base/lock.h"
 #include "tidemark/fiber.h"

@@ -1,6 +1,6 @@
-/* mods/parse.h: what the parser's files share. */
-#ifndef TIDE_MODS_PARSE_H
-#define TIDE_MODS_PARSE_H
+/* mods/ir_parser.h: what the parser's files share. */
+#ifndef TIDE_MODS_IR_PARSER_H
+#define TIDE_MODS_IR_PARSER_H
 
 #include "mods/ir.h"
 #include "mods/mods_lex.h"
@@ -66,9 +66,7 @@ struct tide_op_state {
   size_t uses, operands, types, results, named, regions, successors;
 };
 
-bool tide_push(struct tide_parser *parser, struct tide_stack *stack, uint32_t number);
-
-/* ---- tokens ---- */
+/* ---- parse_tokens.c ---- */
 
 static inline void tide_advance(struct tide_parser *parser) {
   parser->token = tide_lex(parser->text, parser->length, parser->token.end);
@@ -153,8 +151,9 @@ tide_ir_block tide_scope_block(struct tide_parser *parser, uint32_t at, uint32_t
 /* The block that is now defined; one that was used before, or a new one. */
 tide_ir_block tide_scope_define_block(struct tide_parser *parser, uint32_t at, uint32_t length);
 
-/* ---- parse.c ---- */
+/* ---- parse_operands.c ---- */
 
+bool tide_push(struct tide_parser *parser, struct tide_stack *stack, uint32_t number);
 /* `%x` or `%x#1` onto `uses`. */
 bool tide_parse_use(struct tide_parser *parser);
 bool tide_parse_uses(struct tide_parser *parser);       /* separated by commas; at least one */
@@ -170,15 +169,31 @@ static inline size_t tide_use_count(const struct tide_parser *parser,
 bool tide_operands_of_types(struct tide_parser *parser, struct tide_op_state *op);
 bool tide_result(struct tide_parser *parser, tide_ir_type type);
 bool tide_add_attr(struct tide_parser *parser, tide_ir_string name, tide_ir_attr value);
+bool tide_parse_successor(struct tide_parser *parser, tide_ir_block *out_block);
+
+/* ---- parse_generic.c ---- */
+
+/* All that stands behind the name of an operation in its generic form. */
+bool tide_parse_generic(struct tide_parser *parser, struct tide_op_state *op);
+/* `: (types) -> types`: of the operands that were named, and of the results. */
+bool tide_parse_function_type_of(struct tide_parser *parser, struct tide_op_state *op);
+
+/* ---- parse_operation.c ---- */
+
+/* Appends the operation at the next token to the current block. */
+bool tide_parse_op(struct tide_parser *parser);
+
+/* ---- parse_region.c ---- */
+
 /* A region with its braces; the entry block gets the arguments whose offsets, lengths and types the
  * caller gives, three numbers each. */
 bool tide_parse_region(struct tide_parser *parser, bool isolated, const uint32_t *arguments,
                        size_t count);
 /* The last region gets an operation at its end if that has no terminator. */
 bool tide_implicit_end(struct tide_parser *parser, enum tide_ir_kind kind);
-/* `: (types) -> types`: of the operands that were named, and of the results. */
-bool tide_parse_function_type_of(struct tide_parser *parser, struct tide_op_state *op);
-bool tide_parse_successor(struct tide_parser *parser, tide_ir_block *out_block);
+/* Skips to the next line that looks like the start of an operation, behind the error and outside
+ * of the brackets that the failed operation, which begins at `failed`, has opened. False: none. */
+bool tide_parse_recover(struct tide_parser *parser, uint32_t failed);
 
 /* ---- forms.c ---- */
 

@@ -1,6 +1,6 @@
-/* layer/commands.h: the account of a command buffer, made while it is recorded. */
-#ifndef TIDE_LAYER_COMMANDS_H
-#define TIDE_LAYER_COMMANDS_H
+/* layer/command_buffer.h: the account of a command buffer, made while it is recorded. */
+#ifndef TIDE_LAYER_COMMAND_BUFFER_H
+#define TIDE_LAYER_COMMAND_BUFFER_H
 
 #include "layer/explore.h"
 

@@ -1,4 +1,4 @@
-/* sched/channel.h: what a queue has beside it when it waits for points and keeps promises.
+/* sched/channel_state.h: what a queue has beside it when it waits for points and keeps promises.
  *
  * An operation with points is a *command* of point/: told when it is queued, when it has its turn,
  * when it is over. Its waits for points are ordinary waits (struct tide_op_wait) on the points' own
@@ -7,8 +7,8 @@
  * dependency node instead of the timeline, and only the record of exactly its value counts.
  *
  * All under the scheduler's lock, which is the points' own. */
-#ifndef TIDE_SCHED_CHANNEL_H
-#define TIDE_SCHED_CHANNEL_H
+#ifndef TIDE_SCHED_CHANNEL_STATE_H
+#define TIDE_SCHED_CHANNEL_STATE_H
 
 #include "sched/sched.h"
 #include "tidemark/channel.h"

@@ -1,7 +1,7 @@
-/* tool/mods.h: what the subcommands of `tidemark mods` share. Each is one file with one function,
- * int tide_tool_mods_NAME(int argc, char **argv). */
-#ifndef TIDE_TOOL_MODS_H
-#define TIDE_TOOL_MODS_H
+/* tool/mods_commands.h: what the subcommands of `tidemark mods` share. Each is one file with one
+ * function, int tide_tool_mods_NAME(int argc, char **argv). */
+#ifndef TIDE_TOOL_MODS_COMMANDS_H
+#define TIDE_TOOL_MODS_COMMANDS_H
 
 #include "mods/ir.h"
 #include "tool/tool.h"

@@ -1,9 +1,9 @@
-/* causal/context.h: the context from inside.
+/* causal/context_state.h: the context from inside.
  *
  * Every layer reads the first part. `sched` and the owned objects belong to later layers, which set
  * them: sched/context.c makes and destroys contexts. */
-#ifndef TIDE_CAUSAL_CONTEXT_H
-#define TIDE_CAUSAL_CONTEXT_H
+#ifndef TIDE_CAUSAL_CONTEXT_STATE_H
+#define TIDE_CAUSAL_CONTEXT_STATE_H
 
 #include "base/list.h"
 #include "base/lock.h"

@@ -1,4 +1,4 @@
-/* timeline/shared.h: how a region of shared timelines lies in memory.
+/* timeline/shared_layout.h: how a region of shared timelines lies in memory.
  *
  * All words are touched by base/atomic.h only, since another process may write them at any moment.
  * What orders them, by the writer:
@@ -12,8 +12,8 @@
  * each by a release store, so a reader that loads them by acquire in the opposite order sees what
  * belongs to what it saw first. A writer that dies between two of them has said less, but nothing
  * wrong; the reaper's fail or reap says the rest. */
-#ifndef TIDE_TIMELINE_SHARED_H
-#define TIDE_TIMELINE_SHARED_H
+#ifndef TIDE_TIMELINE_SHARED_LAYOUT_H
+#define TIDE_TIMELINE_SHARED_LAYOUT_H
 
 #include "tidemark/shared.h"
 

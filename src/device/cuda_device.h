@@ -1,9 +1,9 @@
-/* device/cuda.h: what the files of the GPU device share. */
-#ifndef TIDE_DEVICE_CUDA_H
-#define TIDE_DEVICE_CUDA_H
+/* device/cuda_device.h: what the files of the GPU device share. */
+#ifndef TIDE_DEVICE_CUDA_DEVICE_H
+#define TIDE_DEVICE_CUDA_DEVICE_H
 
 #include "base/body_frame.h"
-#include "causal/context.h"
+#include "causal/context_state.h"
 #include "device/cuda_driver.h"
 #include "tidemark/backend.h"
 #include "tidemark/cuda.h"

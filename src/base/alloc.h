@@ -1,7 +1,7 @@
-/* base/memory.h: moving bytes, and asking an allocator for objects. The plain C
+/* base/alloc.h: moving bytes, and asking an allocator for objects. The plain C
  * names come from the C library, or from freestanding.c where there is none. */
-#ifndef TIDE_BASE_MEMORY_H
-#define TIDE_BASE_MEMORY_H
+#ifndef TIDE_BASE_ALLOC_H
+#define TIDE_BASE_ALLOC_H
 
 #include "base/sister.h"
 #include "tidemark/base.h"

@@ -1,0 +1,37 @@
+/* sched/device_state.h: a device, from the scheduler's side: its ready queues and its backend. */
+#ifndef TIDE_SCHED_DEVICE_STATE_H
+#define TIDE_SCHED_DEVICE_STATE_H
+
+#include "base/list.h"
+#include "point/priority.h"
+#include "tidemark/backend.h"
+#include "timeline/timeline_state.h"
+
+#define TIDE_CALLS_AWAITED 0x80000000u /* a thread is parked until `calls` is 0 */
+
+struct tide_device {
+  struct tide_sched *sched;
+  const struct tide_backend *backend; /* `own` */
+  struct tide_backend own;
+  struct tide_link in_sched;
+  struct tide_link queues;
+  struct tide_queue *only; /* the ready queue, if it is the only one: in no list then */
+  struct tide_link ready[TIDE_PRIORITY_LEVELS];
+  struct tide_link ready_by_age;
+  uint32_t ready_levels; /* bit i: ready[i] is not empty */
+  uint64_t picks;
+  uint32_t ready_count;
+  uint32_t dry;        /* exchanges that returned less than requested, without a kick since */
+  bool exchanging;     /* an exchange is running and takes new ready work: no kick */
+  bool kick_due;       /* in sched->kicks */
+  uint32_t cancel_due; /* atomic: the backend's `cancel` is due */
+  struct tide_device *next_kick;
+  uint32_t calls; /* atomic, waited on: kicks in progress without the lock, | TIDE_CALLS_AWAITED */
+  enum tide_status lost;
+  struct tide_cause *cause; /* of the loss; NULL: none, or no memory */
+  bool certified;
+  uint32_t queue_count; /* atomic, waited on: queues not yet freed */
+  char label[TIDE_LABEL_SIZE];
+};
+
+#endif

@@ -1,0 +1,64 @@
+/* sched/scheduler_state.h: the scheduler, its lock, and what an operation goes through.
+ *
+ * One lock guards all fields here, except those marked atomic, and the timelines that operations
+ * use. Lock order: this lock, then a pool's lock or the tracker's.
+ *
+ * Every operation goes through these states:
+ *
+ *     held -> entered -> ready -> running -> done -> published
+ *
+ * held      until all of its waits are promised, or one has failed; skipped if they are already
+ * entered   has an epoch, and may not start yet
+ * ready     its queue waits to be picked
+ * running   a backend has the operation
+ * done      until all operations before it are done; then it is published and its storage freed
+ *
+ * No callback runs under the lock. A step appends to three lists: dirty queues and fired nodes,
+ * which `tide_sched_settle` drains, and host waiters and backends to kick, which wait for the
+ * unlock. Every entry point is: enter (lock) … leave (settle, unlock, call out). */
+#ifndef TIDE_SCHED_SCHEDULER_STATE_H
+#define TIDE_SCHED_SCHEDULER_STATE_H
+
+#include "sched/device_state.h"
+#include "sched/queue_state.h"
+
+struct tide_checker;
+struct tide_collective;
+struct tide_delegation;
+
+struct tide_sched {
+  struct tide_lock *lock; /* the context's, which also guards timelines that operations use */
+  uint32_t reporting;     /* atomic, waited on: threads that report findings of check mode */
+  bool paused;
+  bool prioritised; /* priorities differ, or have differed */
+  bool changing;
+  struct tide_queue *changed, **last_changed; /* queues whose priority must be recomputed */
+  struct tide_context *context;
+  struct tide_link devices;
+  struct tide_queue *work, **work_end; /* dirty queues */
+  struct tide_fired fired;             /* nodes that fired under the lock */
+  struct tide_fired host;              /* fired nodes of other owners: run after unlocking */
+  struct tide_device *kicks;
+  struct tide_queue *gone;      /* queues to free after unlocking */
+  struct tide_link collectives; /* collectives with members */
+  struct tide_collective *gone_collectives;
+  bool calls;                            /* work is due after unlocking */
+  struct tide_context_stats stats;       /* the waits are counted below */
+  uint64_t waits_of[TIDE_WAIT_HELD + 1]; /* by enum tide_wait_class */
+  uint64_t search;                       /* number of the newest deadlock search */
+  uint64_t batch;                        /* number of the newest submit_all */
+  struct tide_checker *checker;          /* check mode; else NULL */
+  void (*finding)(void *user, const struct tide_diag *diag); /* of the context's params */
+  void *finding_user;
+  /* The frontier that the current operation would start with: the queue's own until something is
+   * imported, then the queue's next version, or `scratch` if that might overflow. */
+  const struct tide_frontier *known;
+  struct tide_frontier *scratch; /* capacity 255 */
+  /* Lookup results of the current operation's first waits, valid during its classification. */
+  struct tide_pending found[TIDE_WAITS_FEW];
+  char apart[TIDE_CACHE_LINE];
+  struct tide_delegation *delegated; /* atomic: a posted exchange request; NULL: none */
+  char apart_too[TIDE_CACHE_LINE];
+};
+
+#endif
