@@ -52,4 +52,5 @@ int main(void) {
     if (epoll_wait(loop, &event, 1, -1) > 0) done += tide_notifier_dispatch(notifier, 16);
   tide_notifier_destroy(notifier), tide_queue_destroy(queue), tide_timeline_destroy(frames);
   tide_device_close(device);
+  tide_context_destroy(context);
 }

@@ -50,4 +50,5 @@ int main(void) {
   pthread_join(thread, NULL);
   tide_queue_destroy(queue), tide_timeline_destroy(import.timeline);
   tide_device_close(device);
+  tide_context_destroy(context);
 }

@@ -53,4 +53,5 @@ int main(void) {
   printf("%d ran; work was announced %d times\n", pump(device), kicks);
   tide_queue_destroy(queue), tide_timeline_destroy(gate);
   must(tide_device_settle(device, TIDE_FOREVER)), tide_device_close(device);
+  tide_context_destroy(context);
 }

@@ -47,4 +47,5 @@ int main(void) {
   must(tide_point_wait(points, taken, TIDE_FOREVER));
   printf("and consumed: %u\n", tide_queue_priority(page));
   exit(0);
+  tide_context_destroy(context);
 }

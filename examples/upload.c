@@ -52,4 +52,5 @@ int main(void) {
   submit(draw, "draw the texture", &choice);
   must(tide_queue_drain(draw, TIDE_FOREVER));
   exit(0); /* as it is: see frames.c for how all of it is given back */
+  tide_context_destroy(context);
 }

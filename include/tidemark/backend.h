@@ -124,8 +124,8 @@ TIDE_API size_t tide_device_exchange(struct tide_device *device, struct tide_wor
                                      bool *out_more);
 
 /* The device is lost: everything unfinished fails with `status`, at once for those who wait on the
- * host. What is out is not handed back any more. Nothing counts as finished, and no memory is
- * reused, before certify. */
+ * host (a queue's progress fails once the device is certified). What is out is not handed back any
+ * more. Nothing counts as finished, and no memory is reused, before certify. */
 TIDE_API void tide_device_lose(struct tide_device *device, enum tide_status status);
 /* Loses the device with why->status, and keeps its code and text as the cause of all that fails. */
 TIDE_API void tide_device_lose_for(struct tide_device *device, const struct tide_failure *why);

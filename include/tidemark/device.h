@@ -31,8 +31,8 @@ struct tide_device;
  * device. Not from a body or callback of its context. NULL is fine. */
 TIDE_API void tide_device_close(struct tide_device *device);
 /* The same, up to a deadline. TIDE_TIMEOUT: work is still running, as a transfer that the kernel
- * has in its hands. Then nothing is freed, neither of the device nor of its queues, and the memory
- * of that work must stay: call this again, or keep all of it until the process ends. */
+ * has in its hands. Then the device stays, its queues' handles are gone, and the memory of that
+ * work must stay: call this again, or keep all of it until the process ends. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_close_until(struct tide_device *device,
                                                                   uint64_t deadline);
 /* Destroys nothing. Blocks until all queues of the device have been destroyed and their last work

@@ -6,7 +6,7 @@
  * the carrier goes on with the next one that is ready, which costs some tens of nanoseconds and no
  * system call. Nothing takes a carrier away from a fiber that computes.
  *
- *      tide_crew_create(&context, &params, &crew);
+ *      tide_crew_create(context, &params, &crew);
  *      tide_crew_run(crew, filter_tile, &image, 31250);   filter_tile(&image, 0), (&image, 1), …
  *      tide_crew_wait(crew, TIDE_FOREVER);
  *      tide_crew_destroy(crew);

@@ -65,7 +65,8 @@ struct tide_buffer;
 struct tide_device; /* device.h */
 
 /* Where a pool's memory comes from. Called on the thread that calls the pool, perhaps with the
- * scheduler's lock held: neither function may call the library. */
+ * scheduler's lock held, and by the pool's end, which may come after that of its device: neither
+ * function may call the library. */
 struct tide_memory_source {
   void *(*map)(void *self, size_t size); /* NULL when there is none; page-aligned is best */
   void (*unmap)(void *self, void *memory, size_t size);

@@ -236,7 +236,8 @@ TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier
  * - TIDE_UNORDERED: a signaller that is not ordered behind the newest pending one; names both
  * - TIDE_DEADLOCK: held operations would wait for each other for ever: each for the very value that
  *   the next is to signal, or for its place in the queue
- * - TIDE_DEADLOCK also: the queue is full, and nothing in it can finish without another submit
+ * - TIDE_DEADLOCK also: the queue is full of held operations, none of which can enter without
+ * another submit
  * - TIDE_FULL: no room now; the progress timeline tells when there is
  * - TIDE_CANCELLED, or the device's status: the queue is being destroyed, the device is lost
  *
@@ -247,7 +248,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_submit(struct tide_queue *q
                                                             uint64_t *out_sequence,
                                                             struct tide_diag *diag);
 /* The same, but blocks while the answer is TIDE_FULL: until there is capacity, or the deadline
- * (absolute, ns) has passed: TIDE_TIMEOUT. */
+ * (absolute, ns) has passed: TIDE_TIMEOUT. A paused context, or a collective that lacks parts, may
+ * keep a queue full for ever. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_submit_wait(struct tide_queue *queue, const struct tide_operation *operation,
                        uint64_t deadline, uint64_t *out_sequence, struct tide_diag *diag);

@@ -1,5 +1,6 @@
 /* A device that takes time: hands on a clock. */
 #include "base/check.h"
+#include "base/list.h"
 #include "base/alloc.h"
 #include "base/params.h"
 #include "tidemark/backend.h"
@@ -21,7 +22,8 @@ struct parked {
   struct tide_timer_event arrive;
   struct tide_sim *sim;
   struct tide_work *work;
-  struct parked *next; /* in the list of unused ones, or of those that may start now */
+  struct parked *next;   /* in the list of unused ones, or of those that may start now */
+  struct tide_link link; /* in sim->arriving */
 };
 
 struct tide_sim {
@@ -32,7 +34,7 @@ struct tide_sim {
   struct tide_timer_event look;
   struct hand *hands, *rest;
   struct parked *spare;
-  size_t parked_count; /* under way */
+  struct tide_link arriving; /* parked work */
   struct parked *ready, **ready_end;
   bool halted;
 };
@@ -69,8 +71,8 @@ static void look_for_work(struct tide_sim *sim);
 static void arrived(struct tide_timer_event *event) {
   struct parked *parked = TIDE_CONTAINER(event, struct parked, arrive);
   struct tide_sim *sim = parked->sim;
+  tide_list_remove(&parked->link);
   append_ready(sim, parked);
-  sim->parked_count--;
   look_for_work(sim);
 }
 
@@ -83,7 +85,7 @@ static bool park(struct tide_sim *sim, struct tide_work *work, uint64_t time) {
   parked->sim = sim;
   parked->work = work;
   parked->arrive.fire = arrived;
-  sim->parked_count++;
+  tide_list_push_back(&sim->arriving, &parked->link);
   tide_clock_at(sim->clock, &parked->arrive, time);
   return true;
 }
@@ -198,8 +200,17 @@ static void free_sim(struct tide_sim *sim) {
 
 static void stop_executor(void *self) {
   struct tide_sim *sim = self;
-  TIDE_ASSERT(!sim->ready && !sim->parked_count);
   tide_clock_forget(sim->clock, &sim->look);
+  /* A lost device may close while its hands are busy. */
+  for (uint32_t i = 0; i < sim->params.hands; i++)
+    tide_clock_forget(sim->clock, &sim->hands[i].end);
+  struct tide_link *link;
+  while ((link = tide_list_pop_front(&sim->arriving))) {
+    struct parked *parked = TIDE_CONTAINER(link, struct parked, link);
+    tide_clock_forget(sim->clock, &parked->arrive);
+    append_ready(sim, parked);
+  }
+  while (sim->ready) (void)pop_ready(sim);
   free_sim(sim);
 }
 
@@ -223,6 +234,7 @@ static struct tide_sim *allocate(const struct tide_allocator *a,
   sim->params = *params;
   sim->allocator = a;
   sim->ready_end = &sim->ready;
+  tide_list_init(&sim->arriving);
   sim->look.fire = look_is_due;
   add_hands(sim);
   return sim;
@@ -253,6 +265,7 @@ enum tide_status tide_sim_open(struct tide_context *context, struct tide_clock *
 }
 
 static struct tide_sim *sim_of(const struct tide_device *device) {
+  TIDE_ASSERT(tide_device_backend(device)->start == start_executor);
   return tide_device_backend(device)->self;
 }
 

@@ -40,7 +40,7 @@ enum tide_status tide_context_allocate(const struct tide_context_params *params,
   context->allocator = a;
   take_params(context, params);
   tide_lock_init(&context->owned_lock);
-  for (int i = 0; i < TIDE_OWNED_STAGES; i++) tide_list_init(&context->owned[i]);
+  for (int i = 0; i < TIDE_OWNED_KINDS; i++) tide_list_init(&context->owned[i]);
   context->deferred = tide_alloc(a, 1, sizeof *context->deferred);
   context->sched_lock = tide_alloc(a, 1, sizeof *context->sched_lock);
   context->blocked = tide_alloc(a, 1, sizeof *context->blocked);
@@ -70,30 +70,55 @@ void tide_context_free(struct tide_context *context) {
 
 /* ---- owned objects ---------------------------------------------------------------- */
 
-void tide_context_own(struct tide_context *context, enum tide_owned_stage stage,
-                      struct tide_owned *owned, void (*destroy)(struct tide_owned *owned)) {
-  owned->destroy = destroy;
+void tide_context_own(struct tide_context *context, enum tide_owned_kind kind,
+                      struct tide_owned *owned, const struct tide_owned_ops *ops) {
+  owned->ops = ops;
   tide_lock_take(&context->owned_lock, context->platform);
-  tide_list_push_back(&context->owned[stage], &owned->link);
+  tide_list_push_back(&context->owned[kind], &owned->link);
   tide_lock_give(&context->owned_lock);
 }
 
 void tide_context_disown(struct tide_context *context, struct tide_owned *owned) {
-  if (!owned->destroy) return;
   tide_lock_take(&context->owned_lock, context->platform);
-  tide_list_remove(&owned->link);
+  if (owned->ops) tide_list_remove(&owned->link);
+  owned->ops = NULL;
   tide_lock_give(&context->owned_lock);
-  owned->destroy = NULL;
 }
 
-void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_stage stage) {
-  const struct tide_link *list = &context->owned[stage];
-  /* An object may destroy others: the list is read anew each time. */
+/* Marks and keeps an object that has not ended; NULL if there is none. */
+static struct tide_owned *begin_end(struct tide_context *context, enum tide_owned_kind kind) {
+  const struct tide_link *list = &context->owned[kind];
+  struct tide_owned *found = NULL;
+  tide_lock_take(&context->owned_lock, context->platform);
+  for (struct tide_link *at = list->prev; at != list && !found; at = at->prev) {
+    struct tide_owned *owned = TIDE_CONTAINER(at, struct tide_owned, link);
+    if (!owned->has_ended) found = owned;
+  }
+  if (found) found->has_ended = true;
+  if (found && found->ops->keep) found->ops->keep(found);
+  tide_lock_give(&context->owned_lock);
+  return found;
+}
+
+bool tide_context_end_owned(struct tide_context *context, enum tide_owned_kind kind) {
+  struct tide_owned *owned;
+  bool any = false;
+  while ((owned = begin_end(context, kind))) {
+    const struct tide_owned_ops *ops = owned->ops;
+    ops->end(owned);
+    if (ops->let_go) ops->let_go(owned);
+    any = true;
+  }
+  return any;
+}
+
+void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_kind kind) {
+  const struct tide_link *list = &context->owned[kind];
   while (!tide_list_empty(list)) {
     struct tide_owned *owned = TIDE_CONTAINER(list->prev, struct tide_owned, link);
-    void (*destroy)(struct tide_owned *) = owned->destroy;
+    const struct tide_owned_ops *ops = owned->ops;
     tide_context_disown(context, owned);
-    destroy(owned);
+    ops->destroy(owned);
   }
 }
 

@@ -13,16 +13,33 @@ struct tide_deferred;
 struct tide_blocked_bodies;
 struct tide_sched;
 
-/* The order in which a context destroys objects that its user left. */
-enum tide_owned_stage {
-  TIDE_OWNED_USERS,   /* objects with threads or queues of their own */
-  TIDE_OWNED_OBJECTS, /* what operations refer to: destroyed after all devices */
-  TIDE_OWNED_STAGES
+/* The order in which a context destroys objects that its user left: a kind refers to later ones. */
+enum tide_owned_kind {
+  TIDE_OWNED_CREW,
+  TIDE_OWNED_MEDIUM,
+  TIDE_OWNED_POINTS,
+  TIDE_OWNED_WAIT_SET,
+  TIDE_OWNED_POOL,
+  TIDE_OWNED_NOTIFIER,
+  TIDE_OWNED_TIMELINE,
+  TIDE_OWNED_KINDS
 };
 
 /* The part of an object by which its context finds it. */
 struct tide_owned {
   struct tide_link link;
+  const struct tide_owned_ops *ops; /* NULL: the context does not own it */
+  bool has_ended;
+};
+
+struct tide_owned_ops {
+  /* Ends waits for the object with TIDE_CANCELLED and destroys nothing, so that threads and bodies
+   * that wait go on while all objects still exist. NULL: no thread waits for such an object. */
+  void (*end)(struct tide_owned *owned);
+  /* Keeps the object's memory over `end` (`keep`, then `let_go`), since a body may release it
+   * meanwhile. NULL: no body does. */
+  void (*keep)(struct tide_owned *owned);
+  void (*let_go)(struct tide_owned *owned);
   void (*destroy)(struct tide_owned *owned);
 };
 
@@ -42,7 +59,7 @@ struct tide_context {
   uint32_t waiting;                    /* threads that block until a value is reached */
   struct tide_blocked_bodies *blocked; /* bodies that block until a value is reached */
   struct tide_lock owned_lock;
-  struct tide_link owned[TIDE_OWNED_STAGES]; /* struct tide_owned, in the order of creation */
+  struct tide_link owned[TIDE_OWNED_KINDS]; /* struct tide_owned, in the order of creation */
   struct tide_lease own_lease;
 };
 
@@ -53,12 +70,15 @@ enum tide_status tide_context_allocate(const struct tide_context_params *params,
 /* Frees it; all objects of the context are gone. */
 void tide_context_free(struct tide_context *context);
 
-/* Makes the context the owner of an object: it calls `destroy` if the object is left at its end. */
-void tide_context_own(struct tide_context *context, enum tide_owned_stage stage,
-                      struct tide_owned *owned, void (*destroy)(struct tide_owned *owned));
-/* Ends that: the object is being destroyed. Does nothing for an object that was never owned. */
+/* Makes the context the owner of an object, which it destroys if the user leaves it. */
+void tide_context_own(struct tide_context *context, enum tide_owned_kind kind,
+                      struct tide_owned *owned, const struct tide_owned_ops *ops);
+/* Ends that: the object is being destroyed. Does nothing for an object that is not owned. */
 void tide_context_disown(struct tide_context *context, struct tide_owned *owned);
-/* Destroys what is left of a stage, the newest object first. */
-void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_stage stage);
+/* Calls `end` of each object of a kind that has not ended, also of objects that come meanwhile.
+ * True if there was one. */
+bool tide_context_end_owned(struct tide_context *context, enum tide_owned_kind kind);
+/* Destroys the objects of a kind, the newest first. */
+void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_kind kind);
 
 #endif

@@ -297,6 +297,11 @@ enum tide_status tide_cuda_open(struct tide_context *context, const struct tide_
   return status;
 }
 
+struct tide_cuda *tide_cuda_of(const struct tide_device *gpu) {
+  TIDE_ASSERT(tide_device_backend(gpu)->start == start);
+  return tide_device_backend(gpu)->self;
+}
+
 void tide_cuda_info(const struct tide_device *gpu, struct tide_cuda_info *out_info) {
   *out_info = tide_cuda_of(gpu)->info;
 }

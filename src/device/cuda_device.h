@@ -46,10 +46,8 @@ struct tide_cuda {
   struct tide_body_frame frame; /* likewise */
 };
 
-/* The executor of a device that tide_cuda_open has opened. */
-static inline struct tide_cuda *tide_cuda_of(const struct tide_device *gpu) {
-  return tide_device_backend(gpu)->self;
-}
+/* The executor of a device that tide_cuda_open has opened, and of no other. */
+struct tide_cuda *tide_cuda_of(const struct tide_device *gpu);
 
 enum tide_status tide_cuda_stream_init(struct tide_cuda *cuda, struct tide_cuda_stream *stream);
 /* Nothing is under way on it. */

@@ -75,6 +75,7 @@ static void free_all(struct tide_pool *pool) {
 static void destroy_owned(struct tide_owned *owned) {
   free_all(TIDE_CONTAINER(owned, struct tide_pool, owned));
 }
+static const struct tide_owned_ops owned_ops = {.destroy = destroy_owned};
 
 enum tide_status tide_pool_create(struct tide_context *context,
                                   const struct tide_pool_params *params,
@@ -99,7 +100,7 @@ enum tide_status tide_pool_create(struct tide_context *context,
     pool_free(pool);
     return TIDE_NOMEM;
   }
-  tide_context_own(context, TIDE_OWNED_OBJECTS, &pool->owned, destroy_owned);
+  tide_context_own(context, TIDE_OWNED_POOL, &pool->owned, &owned_ops);
   *out_pool = pool;
   return TIDE_OK;
 }

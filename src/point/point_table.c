@@ -210,13 +210,41 @@ static bool make_room(struct tide_points *points) {
   return true;
 }
 
+/* Takes from a client all that it owns: watches end, its promises break. */
+static void orphan_all(struct tide_client *client, enum tide_status cause,
+                       struct tide_fired *fired) {
+  struct tide_link *link;
+  while ((link = tide_list_pop_front(&client->watches)))
+    tide_watch_cancel(TIDE_CONTAINER(link, struct tide_watch, link), fired);
+  while (!tide_list_empty(&client->futures))
+    tide_future_orphan(TIDE_CONTAINER(client->futures.next, struct tide_future, link), cause,
+                       fired);
+  while (!tide_list_empty(&client->compounds))
+    tide_compound_orphan(TIDE_CONTAINER(client->compounds.next, struct tide_compound, link), cause,
+                         fired);
+}
+
+static struct tide_points *points_of(struct tide_owned *owned) {
+  return TIDE_CONTAINER(owned, struct tide_points, owned);
+}
+/* Breaks all promises that no command keeps. */
+static void end_owned(struct tide_owned *owned) {
+  struct tide_points *points = points_of(owned);
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_points_lock(points);
+  for (struct tide_link *at = points->clients.next; at != &points->clients; at = at->next)
+    orphan_all(TIDE_CONTAINER(at, struct tide_client, link), TIDE_CANCELLED, &fired);
+  tide_points_unlock(points, &fired);
+}
 static void destroy_owned(struct tide_owned *owned) {
-  struct tide_points *points = TIDE_CONTAINER(owned, struct tide_points, owned);
+  struct tide_points *points = points_of(owned);
   while (!tide_list_empty(&points->clients))
     tide_client_destroy(TIDE_CONTAINER(points->clients.next, struct tide_client, link),
                         TIDE_CANCELLED);
   tide_points_destroy(points);
 }
+static const struct tide_owned_ops owned_ops = {.end = end_owned, .destroy = destroy_owned};
 
 enum tide_status tide_points_create(struct tide_context *context,
                                     const struct tide_points_params *params,
@@ -251,7 +279,7 @@ enum tide_status tide_points_create(struct tide_context *context,
     free_room(points);
     return status;
   }
-  tide_context_own(context, TIDE_OWNED_OBJECTS, &points->owned, destroy_owned);
+  tide_context_own(context, TIDE_OWNED_POINTS, &points->owned, &owned_ops);
   *out_points = points;
   return TIDE_OK;
 }
@@ -301,19 +329,11 @@ enum tide_status tide_client_create(struct tide_points *points,
 void tide_client_destroy(struct tide_client *client, enum tide_status cause) {
   if (!client) return;
   struct tide_points *points = client->points;
-  struct tide_link *link;
   struct tide_fired fired;
   tide_fired_init(&fired);
   if (cause == TIDE_OK) cause = TIDE_OWNER_DIED;
   tide_points_lock(points);
-  while ((link = tide_list_pop_front(&client->watches)))
-    tide_watch_cancel(TIDE_CONTAINER(link, struct tide_watch, link), &fired);
-  while (!tide_list_empty(&client->futures))
-    tide_future_orphan(TIDE_CONTAINER(client->futures.next, struct tide_future, link), cause,
-                       &fired);
-  while (!tide_list_empty(&client->compounds))
-    tide_compound_orphan(TIDE_CONTAINER(client->compounds.next, struct tide_compound, link), cause,
-                         &fired);
+  orphan_all(client, cause, &fired);
   tide_list_remove(&client->link);
   /* Others' waits may look at what broke; none looks at this client any more. */
   tide_points_unlock(points, &fired);

@@ -70,22 +70,41 @@ enum tide_status tide_context_create(const struct tide_context_params *params,
 
 /* Cancels the queues of all devices before any device is waited for: an operation ends only after
  * those that it imported, on whatever device. */
-static void destroy_devices(struct tide_sched *sched) {
+static void cancel_queues(struct tide_sched *sched) {
   tide_sched_enter(sched);
   tide_collectives_destroy_locked(sched);
   for (struct tide_link *at = sched->devices.next; at != &sched->devices; at = at->next)
     tide_device_destroy_queues_locked(TIDE_CONTAINER(at, struct tide_device, in_sched));
   tide_sched_leave(sched);
-  while (!tide_list_empty(&sched->devices))
-    tide_device_close(TIDE_CONTAINER(sched->devices.prev, struct tide_device, in_sched));
+}
+
+/* Ends all waits, while all objects still exist for the callbacks that this runs. A callback may
+ * make new objects. */
+static void end_waits(struct tide_context *context) {
+  bool any;
+  do {
+    any = tide_context_end_owned(context, TIDE_OWNED_MEDIUM);
+    any |= tide_context_end_owned(context, TIDE_OWNED_POINTS);
+    any |= tide_context_end_owned(context, TIDE_OWNED_TIMELINE);
+    for (const struct tide_link *list = &context->owned[TIDE_OWNED_NOTIFIER], *at = list->next;
+         at != list; at = at->next)
+      any |= tide_notifier_dispatch(tide_notifier_of(TIDE_CONTAINER(at, struct tide_owned, link)),
+                                    SIZE_MAX) > 0;
+  } while (any);
 }
 
 void tide_context_destroy(struct tide_context *context) {
   if (!context) return;
-  tide_context_destroy_owned(context, TIDE_OWNED_USERS);
-  destroy_devices(context->sched);
-  tide_context_destroy_owned(context, TIDE_OWNED_OBJECTS);
-  sched_destroy(context->sched);
+  struct tide_sched *sched = context->sched;
+  cancel_queues(sched);
+  end_waits(context);
+  tide_context_destroy_owned(context, TIDE_OWNED_CREW);
+  while (!tide_list_empty(&sched->devices))
+    tide_device_close(TIDE_CONTAINER(sched->devices.prev, struct tide_device, in_sched));
+  end_waits(context);
+  for (int kind = 0; kind < TIDE_OWNED_KINDS; kind++)
+    tide_context_destroy_owned(context, (enum tide_owned_kind)kind);
+  sched_destroy(sched);
   tide_context_free(context);
 }
 

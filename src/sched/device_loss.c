@@ -18,6 +18,7 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
   }
   tide_queue_leave_held(queue, status);
   if (queue->members) tide_collectives_lose(queue, status);
+  tide_queue_notify_waiters(queue);
 }
 
 static struct tide_cause *cause_of_loss(const struct tide_device *device,

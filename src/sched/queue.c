@@ -1,4 +1,5 @@
 /* A queue: its storage, made once, and its place in the house. */
+#include "base/body_frame.h"
 #include "base/params.h"
 #include "base/alloc.h"
 #include "causal/tracker.h"
@@ -351,7 +352,9 @@ static bool await_change(struct tide_queue *queue, uint32_t seen, uint64_t deadl
   const struct tide_platform *platform = context->platform;
   if (deadline == TIDE_NOW) return false;
   tide_waiting_begin(context);
+  struct tide_body_frame *frame = tide_body_blocks(context->blocked, platform, NULL, 0);
   platform->wait(platform->self, &queue->changes, seen, deadline);
+  tide_body_unblocks(context->blocked, platform, frame);
   tide_waiting_end(context);
   return deadline == TIDE_FOREVER || platform->now(platform->self) < deadline;
 }
@@ -403,12 +406,12 @@ enum tide_status tide_queue_submit_wait(struct tide_queue *queue,
                                         const struct tide_operation *operation, uint64_t deadline,
                                         uint64_t *out_sequence, struct tide_diag *diag) {
   struct tide_sched *sched = queue->sched;
-  enum tide_status status = tide_queue_submit(queue, operation, out_sequence, diag);
-  if (status != TIDE_FULL) return status;
+  enum tide_status status;
+  uint32_t seen;
+  /* Before the first attempt: from here on a destroyed queue keeps its storage. */
   tide_sched_enter(sched);
   queue->waiters++;
   tide_sched_leave(sched);
-  uint32_t seen;
   do {
     seen = tide_load_acquire(&queue->changes);
     status = tide_queue_submit(queue, operation, out_sequence, diag);

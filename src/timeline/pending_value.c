@@ -5,7 +5,7 @@
 enum tide_status tide_timeline_create_single(struct tide_context *context,
                                              const struct tide_timeline_params *params,
                                              struct tide_timeline **out_timeline) {
-  enum tide_status status = tide_timeline_create(context, params, out_timeline);
+  enum tide_status status = tide_timeline_make(context, params, out_timeline);
   if (status != TIDE_OK) return status;
   (*out_timeline)->ends_singly = true;
   (*out_timeline)->guard = context->sched_lock;

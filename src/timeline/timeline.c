@@ -34,16 +34,35 @@ static void tell_check(struct tide_context *context, struct tide_event *event) {
   if (context->check) emit(context->check, context->platform, event);
 }
 
+static struct tide_timeline *timeline_of(struct tide_owned *owned) {
+  return TIDE_CONTAINER(owned, struct tide_timeline, owned);
+}
+static void end_owned(struct tide_owned *owned) {
+  tide_timeline_fail(timeline_of(owned), TIDE_CANCELLED);
+}
+static void keep_owned(struct tide_owned *owned) {
+  tide_fetch_add(&timeline_of(owned)->references, 1u);
+}
+static void let_go_owned(struct tide_owned *owned) { tide_timeline_let_go(timeline_of(owned)); }
 /* Owners that are left are handles of the user's, which go with the context. */
 static void destroy_owned(struct tide_owned *owned) {
-  struct tide_timeline *timeline = TIDE_CONTAINER(owned, struct tide_timeline, owned);
-  tide_store_relaxed(&timeline->owners, 1u);
-  tide_timeline_destroy(timeline);
+  tide_store_relaxed(&timeline_of(owned)->owners, 1u);
+  tide_timeline_destroy(timeline_of(owned));
 }
+static const struct tide_owned_ops owned_ops = {end_owned, keep_owned, let_go_owned, destroy_owned};
 
 enum tide_status tide_timeline_create(struct tide_context *context,
                                       const struct tide_timeline_params *params,
                                       struct tide_timeline **out_timeline) {
+  enum tide_status status = tide_timeline_make(context, params, out_timeline);
+  if (status == TIDE_OK)
+    tide_context_own(context, TIDE_OWNED_TIMELINE, &(*out_timeline)->owned, &owned_ops);
+  return status;
+}
+
+enum tide_status tide_timeline_make(struct tide_context *context,
+                                    const struct tide_timeline_params *params,
+                                    struct tide_timeline **out_timeline) {
   struct tide_timeline_params own;
   enum tide_status known = tide_params_copy(&own, sizeof own, params);
   if (known != TIDE_OK) return known;
@@ -64,7 +83,6 @@ enum tide_status tide_timeline_create(struct tide_context *context,
   }
   struct tide_event made = {.kind = TIDE_EVENT_MADE, .object = timeline};
   tell_check(context, &made);
-  tide_context_own(context, TIDE_OWNED_OBJECTS, &timeline->owned, destroy_owned);
   *out_timeline = timeline;
   return TIDE_OK;
 }
@@ -104,6 +122,8 @@ void tide_timeline_retain(struct tide_timeline *timeline) { tide_fetch_add(&time
 
 void tide_timeline_release(struct tide_timeline *timeline) {
   if (!timeline || tide_fetch_sub(&timeline->owners, 1u) > 1) return;
+  /* Waiters may keep its memory longer, and let it go by themselves. */
+  tide_context_disown(timeline->context, &timeline->owned);
   /* Waiters hold references: with the owners' alone, there are none. */
   if (tide_load_acquire(&timeline->references) != 1) tide_timeline_fail(timeline, TIDE_CANCELLED);
   tide_timeline_let_go(timeline);
@@ -120,7 +140,6 @@ void tide_timeline_orphan(struct tide_timeline *timeline) {
 void tide_timeline_free(struct tide_timeline *timeline) {
   TIDE_ASSERT(tide_counter_empty(&timeline->reached) && tide_counter_empty(&timeline->promised) &&
               !timeline->pending.root);
-  tide_context_disown(timeline->context, &timeline->owned);
   if (timeline->slots) tide_history_fini(timeline);
   tide_cause_release(timeline->cause);
   tide_free(timeline->context->allocator, timeline, 1, sizeof *timeline);

@@ -198,6 +198,12 @@ static inline void tide_timeline_raise_quick(struct tide_timeline *timeline, uin
 void tide_timeline_refresh(struct tide_timeline *timeline);
 
 /* For sched's progress timelines: guarded by the scheduler's lock, records from a source. */
+/* Creates a timeline as tide_timeline_create does, which the context does not own. */
+enum tide_status tide_timeline_make(struct tide_context *context,
+                                    const struct tide_timeline_params *params,
+                                    struct tide_timeline **out_timeline);
+/* The notifier whose owned part this is. */
+struct tide_notifier *tide_notifier_of(struct tide_owned *owned);
 enum tide_status tide_timeline_create_sourced(struct tide_context *context, const char *label,
                                               const struct tide_record_source *source, void *self,
                                               struct tide_timeline **out_timeline);

@@ -242,12 +242,13 @@ bool tide_timepoint_cancel(struct tide_timepoint *timepoint) {
   return mine;
 }
 
-/* Calls of timelines that went before are due: they run. */
-static void destroy_owned(struct tide_owned *owned) {
-  struct tide_notifier *notifier = TIDE_CONTAINER(owned, struct tide_notifier, owned);
-  while (tide_notifier_dispatch(notifier, SIZE_MAX)) continue;
-  tide_notifier_destroy(notifier);
+struct tide_notifier *tide_notifier_of(struct tide_owned *owned) {
+  return TIDE_CONTAINER(owned, struct tide_notifier, owned);
 }
+static void destroy_owned(struct tide_owned *owned) {
+  tide_notifier_destroy(tide_notifier_of(owned));
+}
+static const struct tide_owned_ops owned_ops = {.destroy = destroy_owned};
 
 enum tide_status tide_notifier_create(struct tide_context *context,
                                       struct tide_notifier **out_notifier) {
@@ -267,7 +268,7 @@ enum tide_status tide_notifier_create(struct tide_context *context,
   notifier->next = deferred->notifiers;
   deferred->notifiers = notifier;
   tide_lock_give(&deferred->lock);
-  tide_context_own(context, TIDE_OWNED_OBJECTS, &notifier->owned, destroy_owned);
+  tide_context_own(context, TIDE_OWNED_NOTIFIER, &notifier->owned, &owned_ops);
   *out_notifier = notifier;
   return TIDE_OK;
 }

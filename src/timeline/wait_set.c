@@ -41,6 +41,7 @@ static void lock_set(struct tide_wait_set *set) {
 static void destroy_owned(struct tide_owned *owned) {
   tide_wait_set_destroy(TIDE_CONTAINER(owned, struct tide_wait_set, owned));
 }
+static const struct tide_owned_ops owned_ops = {.destroy = destroy_owned};
 
 enum tide_status tide_wait_set_create(struct tide_context *context, uint32_t capacity,
                                       struct tide_wait_set **out_set) {
@@ -60,7 +61,7 @@ enum tide_status tide_wait_set_create(struct tide_context *context, uint32_t cap
     set->members[i].node.next = set->free;
     set->free = &set->members[i].node;
   }
-  tide_context_own(context, TIDE_OWNED_OBJECTS, &set->owned, destroy_owned);
+  tide_context_own(context, TIDE_OWNED_WAIT_SET, &set->owned, &owned_ops);
   *out_set = set;
   return TIDE_OK;
 }

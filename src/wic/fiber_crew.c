@@ -113,6 +113,7 @@ static void destroy_owned(struct tide_owned *owned) {
   do (void)!tide_crew_wait(crew, TIDE_FOREVER);
   while (tide_crew_destroy(crew) == TIDE_BUSY);
 }
+static const struct tide_owned_ops owned_ops = {.destroy = destroy_owned};
 
 enum tide_status tide_crew_create(struct tide_context *context,
                                   const struct tide_crew_params *params,
@@ -135,7 +136,7 @@ enum tide_status tide_crew_create(struct tide_context *context,
     crew_free(crew);
     return status;
   }
-  tide_context_own(context, TIDE_OWNED_USERS, &crew->owned, destroy_owned);
+  tide_context_own(context, TIDE_OWNED_CREW, &crew->owned, &owned_ops);
   *out_crew = crew;
   return TIDE_OK;
 }

@@ -53,9 +53,14 @@ static void copy_label(struct tide_medium *medium, const char *label) {
   if (length) memcpy(medium->label, label, length);
 }
 
-static void destroy_owned(struct tide_owned *owned) {
-  tide_medium_destroy(TIDE_CONTAINER(owned, struct tide_medium, owned));
+static struct tide_medium *medium_of(struct tide_owned *owned) {
+  return TIDE_CONTAINER(owned, struct tide_medium, owned);
 }
+static void end_owned(struct tide_owned *owned) {
+  tide_medium_close(medium_of(owned), TIDE_CANCELLED);
+}
+static void destroy_owned(struct tide_owned *owned) { tide_medium_destroy(medium_of(owned)); }
+static const struct tide_owned_ops owned_ops = {.end = end_owned, .destroy = destroy_owned};
 
 enum tide_status tide_medium_create(struct tide_context *context,
                                     const struct tide_medium_params *params,
@@ -106,7 +111,7 @@ enum tide_status tide_medium_create(struct tide_context *context,
     free_medium(medium);
     return status;
   }
-  tide_context_own(context, TIDE_OWNED_USERS, &medium->owned, destroy_owned);
+  tide_context_own(context, TIDE_OWNED_MEDIUM, &medium->owned, &owned_ops);
   *out_medium = medium;
   return TIDE_OK;
 }
