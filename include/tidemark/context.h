@@ -57,11 +57,11 @@ struct tide_context_params {
  * exist (freestanding builds have no platform and no allocator). */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_context_create(const struct tide_context_params *params, struct tide_context **out_context);
-/* Destroys what the context still owns, then the context. Queues are cancelled and timelines fail
- * with TIDE_CANCELLED first, so the calls of timepoints run in here; a call may use objects that it
- * did not see destroyed, and whatever it submits or signals is refused. Then it blocks until
- * the bodies, transfers and fibers that run have ended. Not from a body or callback of the context.
- * Objects of tidemark-lang and tidemark-mods are destroyed before. NULL is fine. */
+/* Destroys what the context still owns, then the context. First queues are cancelled and timelines
+ * fail with TIDE_CANCELLED, so that waits end and calls of timepoints run in here; then it blocks
+ * until the bodies, transfers and fibers that run have ended. Such a call, body or fiber may wait
+ * for, query and signal timelines, and must use no other object. Not from a body or callback of the
+ * context. Objects of tidemark-lang and tidemark-mods are destroyed before. NULL is fine. */
 TIDE_API void tide_context_destroy(struct tide_context *context);
 
 /* Nothing starts from here on; running bodies end, and submitting goes on. */

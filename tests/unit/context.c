@@ -149,7 +149,7 @@ TEST(points_and_a_channel) {
   struct tide_points *points;
   struct tide_client *client;
   struct tide_future *future, *own;
-  struct tide_point promised, kept;
+  struct tide_point promised, kept, parts;
   CHECK_OK(tide_cpu_open(context, NULL, &cpu));
   CHECK_OK(tide_points_create(context, NULL, &points));
   CHECK_OK(tide_client_create(points, NULL, &client));
@@ -158,6 +158,7 @@ TEST(points_and_a_channel) {
   CHECK_OK(tide_future_create(client, NULL, &own));
   CHECK_OK(tide_future_promise(future, TIDE_FOREVER, &promised));
   CHECK_OK(tide_future_promise(own, TIDE_FOREVER, &kept));
+  CHECK_OK(tide_compound_promise(client, TIDE_FOREVER, &parts));
   struct tide_operation_points waits = {
       .waits = &kept, .wait_count = 1, .retires = &promised, .retire_count = 1};
   CHECK_OK(tide_queue_submit(channel, &(struct tide_operation){.body = &counting, .points = &waits},
@@ -179,6 +180,69 @@ TEST(fibers_end_first) {
   CHECK_OK(tide_crew_run(crew, job, NULL, 20));
   close_context(context);
   CHECK_EQ_U64(ran, 20);
+}
+
+static struct tide_timeline *other;
+static void signal_other(struct tide_timepoint *timepoint, enum tide_status status) {
+  (void)timepoint;
+  CHECK_STATUS(status, TIDE_CANCELLED);
+  (void)!tide_timeline_signal_external(other, 1);
+  called++;
+}
+
+/* All waits end while all objects still exist. */
+TEST(calls_of_the_end_may_signal) {
+  struct tide_context *context = open_context();
+  struct tide_timeline *timeline, *seen;
+  struct tide_notifier *notifier;
+  struct tide_timepoint here = {.value = 1, .call = signal_other}, never = here;
+  called = 0;
+  CHECK_OK(tide_timeline_create(context, NULL, &timeline));
+  CHECK_OK(tide_timeline_create(context, NULL, &seen));
+  CHECK_OK(tide_timeline_create(context, NULL, &other));
+  CHECK_OK(tide_notifier_create(context, &notifier)); /* newer than the timeline */
+  here.timeline = timeline;
+  never.timeline = seen;
+  never.notifier = notifier;
+  CHECK_OK(tide_timepoint_add(&here));
+  CHECK_OK(tide_timepoint_add(&never));
+  close_context(context);
+  CHECK_EQ_U64(called, 2);
+}
+
+TEST(a_released_timeline_is_its_waiters) {
+  struct tide_context *context = open_context();
+  struct tide_wait_set *set;
+  struct tide_timeline *timeline;
+  CHECK_OK(tide_wait_set_create(context, 4, &set));
+  CHECK_OK(tide_timeline_create(context, NULL, &timeline));
+  CHECK_OK(tide_wait_set_add(set, timeline, 1, 7, NULL));
+  tide_timeline_destroy(timeline);
+  close_context(context);
+}
+
+static void wait_job(void *argument, uint64_t index) {
+  (void)index;
+  CHECK_STATUS(tide_timeline_wait(argument, 1, TIDE_FOREVER), TIDE_CANCELLED);
+}
+
+/* A body and a fiber that wait for a timeline of the context go on. */
+TEST(waits_inside_of_the_context_end) {
+  struct tide_context *context = open_context();
+  struct tide_device *cpu;
+  struct tide_queue *queue;
+  struct tide_crew *crew;
+  struct tide_timeline *never;
+  CHECK_OK(tide_timeline_create(context, NULL, &never));
+  CHECK_OK(tide_crew_create(context, NULL, &crew));
+  CHECK_OK(tide_cpu_open(context, NULL, &cpu));
+  CHECK_OK(tide_queue_create(cpu, NULL, &queue));
+  CHECK_OK(tide_crew_run(crew, wait_job, never, 1));
+  started = 0;
+  CHECK_OK(tide_queue_submit(
+      queue, &(struct tide_operation){.body = &waiting, TIDE_ARGUMENTS(never)}, NULL, NULL));
+  while (!tide_load_acquire(&started)) sched_yield();
+  close_context(context);
 }
 
 /* The body runs to its end, which the end of the context awaits. */
@@ -267,6 +331,26 @@ TEST(a_waiting_submit_hears_of_the_queues_end) {
   close_context(f.context);
 }
 
+static void no_kick(void *self) { (void)self; }
+
+TEST(a_waiting_submit_hears_of_a_lost_device) {
+  static const struct tide_backend backend = {.name = "own", .in_order = true, .kick = no_kick};
+  struct filled f = {.context = open_context(), .operation = {.body = &counting}};
+  struct tide_work *work;
+  pthread_t thread;
+  CHECK_OK(tide_device_open(f.context, &backend, "own", &f.cpu));
+  CHECK_OK(tide_queue_create(f.cpu, TIDE_PARAMS(tide_queue_params, .operations = 1), &f.queue));
+  CHECK_OK(tide_queue_submit(f.queue, &f.operation, NULL, NULL));
+  CHECK_EQ_U64(tide_device_exchange(f.cpu, NULL, 0, &work, 1, NULL), 1);
+  CHECK(pthread_create(&thread, NULL, submit_and_wait, &f) == 0);
+  usleep(2000);
+  tide_device_lose(f.cpu, TIDE_LOST);
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK_STATUS(answer, TIDE_LOST);
+  tide_device_certify(f.cpu);
+  close_context(f.context);
+}
+
 TEST(deadlines_are_absolute_and_do_not_wrap) {
   struct tide_context *context = open_context();
   const struct tide_platform *platform = tide_context_platform(context);
@@ -279,7 +363,9 @@ TEST(deadlines_are_absolute_and_do_not_wrap) {
 
 TEST_MAIN(CASE(an_empty_context), CASE(objects_that_operations_use),
           CASE(a_collective_and_its_parts), CASE(waiters_of_the_host), CASE(points_and_a_channel),
-          CASE(fibers_end_first), CASE(a_running_body_is_awaited),
-          CASE(a_submit_waits_for_capacity_up_to_its_deadline),
+          CASE(fibers_end_first), CASE(calls_of_the_end_may_signal),
+          CASE(a_released_timeline_is_its_waiters), CASE(waits_inside_of_the_context_end),
+          CASE(a_running_body_is_awaited), CASE(a_submit_waits_for_capacity_up_to_its_deadline),
           CASE(a_waiting_submit_hears_of_the_queues_end),
+          CASE(a_waiting_submit_hears_of_a_lost_device),
           CASE(deadlines_are_absolute_and_do_not_wrap))

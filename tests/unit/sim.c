@@ -110,6 +110,24 @@ TEST(a_halted_device_goes_on_later) {
   world_close(&w);
 }
 
+/* A lost device may close while its hands are busy. */
+TEST(a_lost_device_stops_its_hands) {
+  struct world w;
+  uint32_t ran = 0;
+  struct tide_sim_params params = {.struct_size = sizeof params, .hands = 2, .cost = 100};
+  world_open(&w, &params);
+  for (int i = 0; i < 4; i++) submit_counting(w.queues[i], &ran);
+  tide_clock_pass(w.clock, 50);
+  tide_device_lose(w.device, TIDE_LOST);
+  tide_device_certify(w.device);
+  tide_device_close(w.device);
+  tide_clock_pass(w.clock, 1000);
+  CHECK_EQ_U64(ran, 0);
+  tide_context_destroy(w.context);
+  tide_clock_destroy(w.clock);
+  CHECK_EQ_U64(live_bytes, 0);
+}
+
 /* ---- a script: what is not there yet keeps no hand busy --------------------------------- */
 
 struct script {
@@ -435,9 +453,10 @@ TEST(no_memory_is_an_error_and_leaves_nothing) {
   }
 }
 
-TEST_MAIN(CASE(hands_work_side_by_side), CASE(a_queue_goes_one_by_one_unless_out_of_order),
-          CASE(a_halted_device_goes_on_later), CASE(work_that_has_not_arrived_keeps_no_hand_busy),
-          CASE(parameters_have_limits), CASE(a_chain_takes_its_costs_and_its_ways),
+TEST_MAIN(CASE(a_lost_device_stops_its_hands), CASE(hands_work_side_by_side),
+          CASE(a_queue_goes_one_by_one_unless_out_of_order), CASE(a_halted_device_goes_on_later),
+          CASE(work_that_has_not_arrived_keeps_no_hand_busy), CASE(parameters_have_limits),
+          CASE(a_chain_takes_its_costs_and_its_ways),
           CASE(a_wait_is_for_the_first_signal_that_is_enough),
           CASE(unknown_costs_are_assumed_and_counted), CASE(what_waits_for_a_hand_is_told_apart),
           CASE(parts_of_a_collective_start_together), CASE(recycled_memory_keeps_whoever_gets_it),
