@@ -396,7 +396,8 @@ struct tide_ir_type_text {
 };
 struct tide_ir_type_text tide_ir_type_name(const struct tide_ir *ir, tide_ir_type type);
 
-/* ---- the passes: parse.c, verify.c, fold.c, print.c -------------------------------------------
+/* ---- the passes: parse.c, verify.c, fold.c, print_operation.c
+ * -------------------------------------------
  */
 
 struct tide_ir_parse_params {

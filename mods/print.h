@@ -40,7 +40,7 @@ bool tide_print_number(struct tide_printer *printer, tide_ir_op root);
 void tide_print_free(struct tide_printer *printer);
 void tide_put_value(struct tide_printer *printer, tide_ir_value value);
 
-/* print.c */
+/* print_operation.c */
 void tide_put_operand(struct tide_printer *printer, tide_ir_op op, uint32_t index);
 void tide_put_operands(struct tide_printer *printer, tide_ir_op op, uint32_t first, uint32_t count);
 void tide_put_operand_types(struct tide_printer *printer, tide_ir_op op, uint32_t first,

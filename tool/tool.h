@@ -186,7 +186,7 @@ bool tide_tool_end_file(const char *path, int descriptor, char *temporary, bool 
 /* Are both there, and one and the same? */
 bool tide_tool_same_file(const char *path, const char *other);
 
-/* ---- image.c ---- */
+/* ---- image_input.c ---- */
 
 /* Missing inputs called out/terrain-WIDTHxHEIGHT.raw are made; false: printed why not. */
 bool tide_tool_make_inputs(const struct tide_tool_program *program);

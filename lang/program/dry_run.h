@@ -41,11 +41,13 @@ bool tide_dry_run_init(struct tide_dry_run *r, const struct tide_plan *plan,
 void tide_dry_run_fini(struct tide_dry_run *r);
 /* Takes the next step. False: no memory. */
 bool tide_dry_run_step(struct tide_dry_run *r, const struct tide_step *step);
-/* The stream is over: reports what could never run. Uses the plan's timelines[].last. In cycle.c.
+/* The stream is over: reports what could never run. Uses the plan's timelines[].last. In
+ * dry_run_cycles.c.
  */
 bool tide_dry_run_finish(struct tide_dry_run *r);
 
-/* ---- for dry run.c and cycle.c --------------------------------------------------------- */
+/* ---- for dry run.c and dry_run_cycles.c ---------------------------------------------------------
+ */
 
 #define TIDE_STUCK_MAX 8
 

@@ -138,7 +138,7 @@ size_t tide_plan_expand(const struct tide_plan *plan, const struct tide_string *
 /* In the plan's memory; the same text gives the same pointer. NULL after an error. */
 const char *tide_plan_intern(struct tide_plan *plan, const struct tide_string *string,
                              struct tide_errors *errors);
-/* take.c: after a step: what it writes, where somebody takes that. */
+/* plan_take.c: records the data that a step writes and an operation takes. */
 bool tide_plan_note_writes(struct tide_plan *plan, const struct tide_binding *binding,
                            const struct tide_step *step, struct tide_errors *errors);
 /* The operation's takes, from what was written before it. Fills plan->taking. */

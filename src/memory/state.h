@@ -165,7 +165,7 @@ size_t tide_block_join_free(struct tide_pool *pool, enum tide_joining joining);
 bool tide_block_join_run(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
                          size_t most, uint32_t looks);
 
-/* ---- choose.c --------------------------------------------------------------- */
+/* ---- best_fit.c --------------------------------------------------------------- */
 
 struct tide_choice {
   struct tide_block *block; /* NULL: none */
@@ -199,7 +199,7 @@ struct tide_request {
 bool tide_best_fit(struct tide_pool *pool, const struct tide_request *request,
                    struct tide_choice *out_choice);
 
-/* ---- stock.c ---------------------------------------------------------------- */
+/* ---- preallocated.c ---------------------------------------------------------------- */
 
 /* Is there a spare handle, two spare blocks, room for a snapshot? If not, they are allocated; the
  * lock is let go meanwhile. False: no memory. */

@@ -202,7 +202,7 @@ struct tide_channel {
   struct tide_link futures;
   uint32_t awaited; /* promises that it owes and somebody depends on */
   uint32_t closed;  /* why; TIDE_OK: it is open */
-  uint64_t mark;    /* cycle.c's */
+  uint64_t mark;    /* cycle_detection.c's */
 };
 
 struct tide_command {
@@ -456,7 +456,7 @@ struct tide_watch {
 /* Its client goes. */
 void tide_watch_cancel(struct tide_watch *watch, struct tide_fired *fired);
 
-/* ---- cycle.c ---- */
+/* ---- cycle_detection.c ---- */
 
 /* The command has its waits, and nobody knows of it yet. */
 bool tide_command_closes_cycle(struct tide_channel *channel, struct tide_command *command,

@@ -4,8 +4,9 @@
  * - the socket (SOCK_SEQPACKET): the client's `hello` first, the service's `welcome` with the
  *   descriptors of the shared memory; from then on answers only, service to client. A client that
  *   sends anything more has broken the framing, and is let go.
- * - the ring (ring.h): the client's commands, in the order in which it made them. A command is a
- *   record of 1 to TIDE_WIRE_CELLS cells of 64 bytes. It asks for an answer by giving it a number.
+ * - the ring (command_ring.h): the client's commands, in the order in which it made them. A command
+ * is a record of 1 to TIDE_WIRE_CELLS cells of 64 bytes. It asks for an answer by giving it a
+ * number.
  *
  * Objects are named by {handle, generation} of the client's own table. The client chooses the
  * handle, so that making something needs no round trip; the service only looks that it is free and

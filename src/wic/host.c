@@ -1,5 +1,5 @@
 /* What a medium needs of the system besides its region: the monitor's thread and bell, and a lock
- * that sleeps. Tests of interleavings have their own (tests/simulation/wic_host.c). */
+ * that sleeps. Tests of interleavings have their own (tests/simulation/wic_world.c). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -75,7 +75,7 @@ extern struct view view;
 const struct tide_allocator *view_allocator(void);
 void view_heap_begin(void);
 
-/* record.c */
+/* recording.c */
 bool view_record_begin(void);
 void view_record_made(void *user, const struct tide_run *run);
 void view_record_end(void);
@@ -94,7 +94,7 @@ void view_reuse_end(void);
 /* Its number, from 1; 0: out of memory. */
 uint32_t view_reuse_freed(const void *buffer);
 
-/* record.c: an array that grows; NULL: out of memory. */
+/* recording.c: an array that grows; NULL: out of memory. */
 void *view_add_row(struct rows *rows, size_t size, size_t count);
 /* The operation that has an epoch of a queue's axis; TIDE_VIEW_NONE: there is none. */
 uint32_t view_operation_at(tide_axis axis, uint64_t epoch);
