@@ -72,16 +72,18 @@ void tide_context_free(struct tide_context *context) {
 
 void tide_context_own(struct tide_context *context, enum tide_owned_kind kind,
                       struct tide_owned *owned, const struct tide_owned_ops *ops) {
-  owned->ops = ops;
   tide_lock_take(&context->owned_lock, context->platform);
+  context->owned_ops[kind] = ops;
+  owned->kind = (uint8_t)kind;
+  owned->is_owned = true;
   tide_list_push_back(&context->owned[kind], &owned->link);
   tide_lock_give(&context->owned_lock);
 }
 
 void tide_context_disown(struct tide_context *context, struct tide_owned *owned) {
   tide_lock_take(&context->owned_lock, context->platform);
-  if (owned->ops) tide_list_remove(&owned->link);
-  owned->ops = NULL;
+  if (owned->is_owned) tide_list_remove(&owned->link);
+  owned->is_owned = false;
   tide_lock_give(&context->owned_lock);
 }
 
@@ -95,7 +97,7 @@ static struct tide_owned *begin_end(struct tide_context *context, enum tide_owne
     if (!owned->has_ended) found = owned;
   }
   if (found) found->has_ended = true;
-  if (found && found->ops->keep) found->ops->keep(found);
+  if (found && context->owned_ops[kind]->keep) context->owned_ops[kind]->keep(found);
   tide_lock_give(&context->owned_lock);
   return found;
 }
@@ -104,9 +106,8 @@ bool tide_context_end_owned(struct tide_context *context, enum tide_owned_kind k
   struct tide_owned *owned;
   bool any = false;
   while ((owned = begin_end(context, kind))) {
-    const struct tide_owned_ops *ops = owned->ops;
-    ops->end(owned);
-    if (ops->let_go) ops->let_go(owned);
+    context->owned_ops[kind]->end(owned);
+    if (context->owned_ops[kind]->let_go) context->owned_ops[kind]->let_go(owned);
     any = true;
   }
   return any;
@@ -116,9 +117,8 @@ void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_ki
   const struct tide_link *list = &context->owned[kind];
   while (!tide_list_empty(list)) {
     struct tide_owned *owned = TIDE_CONTAINER(list->prev, struct tide_owned, link);
-    const struct tide_owned_ops *ops = owned->ops;
     tide_context_disown(context, owned);
-    ops->destroy(owned);
+    context->owned_ops[kind]->destroy(owned);
   }
 }
 

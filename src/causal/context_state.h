@@ -28,8 +28,8 @@ enum tide_owned_kind {
 /* The part of an object by which its context finds it. */
 struct tide_owned {
   struct tide_link link;
-  const struct tide_owned_ops *ops; /* NULL: the context does not own it */
-  bool has_ended;
+  uint8_t kind; /* enum tide_owned_kind */
+  bool is_owned, has_ended;
 };
 
 struct tide_owned_ops {
@@ -60,6 +60,7 @@ struct tide_context {
   struct tide_blocked_bodies *blocked; /* bodies that block until a value is reached */
   struct tide_lock owned_lock;
   struct tide_link owned[TIDE_OWNED_KINDS]; /* struct tide_owned, in the order of creation */
+  const struct tide_owned_ops *owned_ops[TIDE_OWNED_KINDS];
   struct tide_lease own_lease;
 };
 

@@ -17,7 +17,7 @@ static struct slot *slot_at(const struct tide_timeline *timeline, uint64_t numbe
 }
 
 static struct slot *kept_slot(const struct tide_timeline *timeline) {
-  return (struct slot *)(void *)(timeline->slots + timeline->history * timeline->slot_size);
+  return (struct slot *)(void *)(timeline->slots + (size_t)timeline->history * timeline->slot_size);
 }
 
 enum tide_status tide_history_init(struct tide_timeline *timeline, uint32_t history) {

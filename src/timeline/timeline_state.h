@@ -75,33 +75,33 @@ struct tide_timeline {
   uint64_t number;       /* in its context, in the order in which they were made */
   uint64_t lowest_broken; /* … UINT64_MAX: none broke */
   struct tide_tree pending_values;
-  struct tide_tree pending;      /* struct tide_record, by value */
-  struct tide_tree reserved;     /* of held operations */
-  struct tide_counter promised;  /* who waits for a pending record; its value is unused */
-  uint32_t owners;               /* who may signal it: hosts, and one of all operations that will */
+  struct tide_tree pending;     /* struct tide_record, by value */
+  struct tide_tree reserved;    /* of held operations */
+  struct tide_counter promised; /* who waits for a pending record; its value is unused */
+  uint32_t owners;              /* hosts that may signal it, and one of all operations that will */
+  bool operations_only;
+  bool kept;                     /* the last slot is in use */
   uint64_t awaiting, signalling; /* waits and signals of operations: sched's */
   uint64_t held_waits; /* waits of held operations, and the largest value among them: sched's */
   uint64_t held_most;
   struct tide_cause *cause;    /* of what has failed first; NULL: no operation did, or no memory */
   const void *home;            /* the queue or device that a narrow scope is bound to: sched's */
   uint64_t batch, batch_value; /* sched's, while it checks several submits at once */
-  bool operations_only;
   const struct tide_record_source *source; /* NULL: the ring below */
   void *source_self;
   uint64_t initial;
   /* The ring: records `oldest` .. `newest`-1, each at slot number % history. */
-  uint32_t history;
-  size_t slot_size;
+  uint32_t history, slot_size;
   uint64_t oldest, newest;
   uint64_t tracked;     /* number + 1 of the newest tracked one; 0: none */
   uint64_t dropped;     /* the highest value that fell out of the ring */
   unsigned char *slots; /* history + 1 of them; the last keeps the newest tracked record */
-  bool kept;            /* that last slot is in use */
   struct tide_tree broken_ranges; /* where values end one by one, and of it: see pending_value.h */
   char label[TIDE_LABEL_SIZE];
   struct tide_owned owned; /* by the context, if the user made it */
 };
 
+_Static_assert(sizeof(struct tide_timeline) <= 512, "small things are small");
 _Static_assert(sizeof(void *) != 8 ||
                    __builtin_offsetof(struct tide_timeline, number) <= 2 * TIDE_CACHE_LINE,
                "what the calls of hosts touch");
