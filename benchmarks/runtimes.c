@@ -35,7 +35,7 @@ enum { QUEUES = 8, WIDTH = 1000, NEAR = 1024, FEW = 50 };
 
 struct graph {
   struct peer_graph given;
-  uint32_t room, edges, edge_room;
+  uint32_t room, edges, edge_capacity;
   uint32_t *first, *before, *queue, *place, *wait_first;
   struct peer_wait *waits;
   uint32_t last[QUEUES]; /* operations of each queue so far */
@@ -48,10 +48,10 @@ static void *grow(void *memory, size_t count, size_t size) {
 }
 
 static void edge(struct graph *graph, uint32_t before) {
-  if (graph->edges == graph->edge_room) {
-    graph->edge_room = graph->edge_room ? 2 * graph->edge_room : 1024;
-    graph->before = grow(graph->before, graph->edge_room, sizeof *graph->before);
-    graph->waits = grow(graph->waits, graph->edge_room, sizeof *graph->waits);
+  if (graph->edges == graph->edge_capacity) {
+    graph->edge_capacity = graph->edge_capacity ? 2 * graph->edge_capacity : 1024;
+    graph->before = grow(graph->before, graph->edge_capacity, sizeof *graph->before);
+    graph->waits = grow(graph->waits, graph->edge_capacity, sizeof *graph->waits);
   }
   graph->before[graph->edges++] = before;
 }

@@ -21,7 +21,7 @@ struct layer_commands {
   VkEvent *host_events; /* awaited by its commands */
   size_t host_event_count;
   struct layer_step *steps;
-  size_t step_count, step_room;
+  size_t step_count, step_capacity;
 };
 
 /* NULL: the command buffer is not known. */

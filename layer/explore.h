@@ -23,7 +23,7 @@
  *
  * The driver's calls are always valid: a value that would go backwards is a finding, and is not
  * passed on. Objects that the program destroys too early stay alive until the submissions that
- * were held then have finished (keep.c).
+ * were held then have finished (retained.c).
  *
  * release_lock is held around a pick and the driver's calls that follow it. */
 #ifndef TIDE_LAYER_EXPLORE_H
@@ -54,7 +54,7 @@ struct layer_explorer {
   struct layer_table commands, pools; /* commands.c */
   struct layer_table owners, between; /* ownership.c: parts, whole resources between families */
   struct layer_table buffers;         /* sizes; of images, levels and layers */
-  struct layer_kept *kept;            /* keep.c */
+  struct layer_kept *kept;            /* retained.c */
   struct layer_kept **kept_end;
   uint64_t kept_bytes; /* memory among them */
   VkPhysicalDeviceMemoryProperties memory;
@@ -144,7 +144,7 @@ void layer_commands_fini(struct layer_explorer *explorer);
 void layer_commands_released(struct layer_device *device,
                              const struct layer_submission *submission);
 
-/* ---- keep.c ---- */
+/* ---- retained.c ---- */
 
 enum layer_object {
   LAYER_OBJECT_SEMAPHORE,

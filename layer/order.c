@@ -15,7 +15,7 @@ static struct {
   bool is_open;
   char path[4160]; /* the record's; empty: none */
   char *text;      /* picks that are not in the file yet */
-  size_t length, room;
+  size_t length, capacity;
   struct tide_vulkan_order recorded;
   size_t at; /* in it */
   bool has_diverged;
@@ -42,12 +42,12 @@ static void put_line(const char *format, ...) {
   va_start(list, format);
   size_t length = (size_t)vsnprintf(text, sizeof text, format, list);
   va_end(list);
-  if (order.length + length > order.room) {
-    size_t room = order.room ? order.room * 2 : 4096;
-    char *wider = realloc(order.text, room);
+  if (order.length + length > order.capacity) {
+    size_t capacity = order.capacity ? order.capacity * 2 : 4096;
+    char *wider = realloc(order.text, capacity);
     if (!wider) return;
     order.text = wider;
-    order.room = room;
+    order.capacity = capacity;
   }
   memcpy(order.text + order.length, text, length);
   order.length += length;

@@ -12,12 +12,12 @@
 
 void layer_step_add(struct layer_commands *commands, const struct layer_step *step) {
   if (!commands) return;
-  if (commands->step_count == commands->step_room) {
-    size_t room = commands->step_room ? commands->step_room * 2 : 8;
-    struct layer_step *wider = realloc(commands->steps, room * sizeof *wider);
+  if (commands->step_count == commands->step_capacity) {
+    size_t capacity = commands->step_capacity ? commands->step_capacity * 2 : 8;
+    struct layer_step *wider = realloc(commands->steps, capacity * sizeof *wider);
     if (!wider) return;
     commands->steps = wider;
-    commands->step_room = room;
+    commands->step_capacity = capacity;
   }
   commands->steps[commands->step_count++] = *step;
 }

@@ -33,15 +33,15 @@ extern const size_t view_page_size;
 static const char placeholder[] = "<!--tidemark:given-->";
 
 static void append_bytes(struct tide_view_bytes *to, const char *data, size_t size) {
-  if (to->size + size > to->room) {
-    size_t room = (to->size + size) * 2;
-    char *more = realloc(to->data, room);
+  if (to->size + size > to->capacity) {
+    size_t capacity = (to->size + size) * 2;
+    char *more = realloc(to->data, capacity);
     if (!more) {
       to->failed = true;
       return;
     }
     to->data = more;
-    to->room = room;
+    to->capacity = capacity;
   }
   memcpy(to->data + to->size, data, size);
   to->size += size;

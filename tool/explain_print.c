@@ -28,7 +28,7 @@ static void print_axes(const struct tide_explanation *e) {
   printf("The queues' axes:");
   const char *comma = "";
   for (unsigned domain = 1; domain < TIDE_DOMAIN_COUNT; domain++) {
-    for (size_t ordinal = 1; ordinal < e->queue_of_room[domain]; ordinal++) {
+    for (size_t ordinal = 1; ordinal < e->queue_of_capacity[domain]; ordinal++) {
       uint32_t queue = e->queue_of[domain][ordinal];
       char text[64];
       if (!queue) continue;

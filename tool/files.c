@@ -35,11 +35,11 @@ struct tide_tool_files {
 /* ---- paths --------------------------------------------------------------------- */
 
 static char *join_path(const char *directory, const char *path) {
-  size_t room = strlen(path) + (directory ? strlen(directory) + 1 : 0) + 1;
-  char *joined = malloc(room);
+  size_t capacity = strlen(path) + (directory ? strlen(directory) + 1 : 0) + 1;
+  char *joined = malloc(capacity);
   if (!joined) return NULL;
-  if (directory && path[0] != '/') snprintf(joined, room, "%s/%s", directory, path);
-  else snprintf(joined, room, "%s", path);
+  if (directory && path[0] != '/') snprintf(joined, capacity, "%s/%s", directory, path);
+  else snprintf(joined, capacity, "%s", path);
   return joined;
 }
 
@@ -100,10 +100,10 @@ static bool can_link(void) { return geteuid() == 0 || access("/proc/self/fd", X_
 static int open_named(struct item *item, const char *folder) {
   const char *slash = strrchr(item->path, '/');
   const char *name = slash ? slash + 1 : item->path;
-  size_t room = strlen(folder) + strlen(name) + 16;
-  item->temporary = malloc(room);
+  size_t capacity = strlen(folder) + strlen(name) + 16;
+  item->temporary = malloc(capacity);
   if (!item->temporary) return -1;
-  snprintf(item->temporary, room, "%s/.%s.XXXXXX", folder, name);
+  snprintf(item->temporary, capacity, "%s/.%s.XXXXXX", folder, name);
   int descriptor = mkostemp(item->temporary, O_CLOEXEC);
   if (descriptor >= 0) {
     mode_t mask = umask(0);
@@ -291,13 +291,13 @@ static bool copy_output(struct item *item) {
 static bool link_output(struct item *item) {
   if (item->temporary) return true;
   char from[64];
-  size_t room = strlen(item->path) + 32;
+  size_t capacity = strlen(item->path) + 32;
   const char *slash = strrchr(item->path, '/');
   const char *name = slash ? slash + 1 : item->path;
-  if (!tide_tool_make_folders(item->path) || !(item->temporary = malloc(room))) return false;
+  if (!tide_tool_make_folders(item->path) || !(item->temporary = malloc(capacity))) return false;
   snprintf(from, sizeof from, "/proc/self/fd/%d", item->descriptor);
   for (unsigned attempt = 0; attempt < 100; attempt++) {
-    snprintf(item->temporary, room, "%.*s.%s.%d.%u", (int)(name - item->path), item->path, name,
+    snprintf(item->temporary, capacity, "%.*s.%s.%d.%u", (int)(name - item->path), item->path, name,
              (int)getpid(), attempt);
     tide_tool_remember_file(item->temporary);
     if (linkat(AT_FDCWD, from, AT_FDCWD, item->temporary, AT_SYMLINK_FOLLOW) == 0) return true;

@@ -70,17 +70,17 @@ static ssize_t read_some(int descriptor, char *to, size_t size) {
 }
 
 char *tide_tool_read_input(int descriptor, size_t limit, size_t *out_length) {
-  size_t room = 1 << 16, length = 0;
-  char *text = malloc(room);
+  size_t capacity = 1 << 16, length = 0;
+  char *text = malloc(capacity);
   ssize_t got = 1;
   while (text && got > 0) {
-    if (length == room) {
-      room = room < limit / 2 ? room * 2 : limit + 1;
-      char *larger = realloc(text, room);
+    if (length == capacity) {
+      capacity = capacity < limit / 2 ? capacity * 2 : limit + 1;
+      char *larger = realloc(text, capacity);
       if (!larger) break;
       text = larger;
     }
-    got = read_some(descriptor, text + length, room - length);
+    got = read_some(descriptor, text + length, capacity - length);
     if (got > 0) length += (size_t)got;
     if (length > limit) {
       got = -1;

@@ -7,7 +7,7 @@
 /* Grows as it is appended to. Begins as zeros; the caller frees `data`. */
 struct tide_view_bytes {
   char *data;
-  size_t size, room;
+  size_t size, capacity;
   bool failed; /* there was no memory */
 };
 

@@ -79,7 +79,7 @@ uint64_t tide_vulkan_summary_count(const struct tide_vulkan_summary *summary, co
 /* Pairs of submissions that could go in either order, over all runs. All zero: none yet. */
 struct tide_vulkan_pairs {
   struct tide_vulkan_pair *slots;
-  size_t room, count;
+  size_t capacity, count;
   bool is_cut; /* more came than are kept */
 };
 

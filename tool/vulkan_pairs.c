@@ -12,22 +12,22 @@ struct tide_vulkan_pair {
 
 static size_t slot_of(const struct tide_vulkan_pairs *pairs, uint64_t earlier, uint64_t later) {
   uint64_t hash = (earlier * 0x9e3779b97f4a7c15u) ^ (later * 0xc2b2ae3d27d4eb4fu);
-  size_t slot = (size_t)(hash >> 32) & (pairs->room - 1);
+  size_t slot = (size_t)(hash >> 32) & (pairs->capacity - 1);
   while (pairs->slots[slot].later &&
          (pairs->slots[slot].earlier != earlier || pairs->slots[slot].later != later))
-    slot = (slot + 1) & (pairs->room - 1);
+    slot = (slot + 1) & (pairs->capacity - 1);
   return slot;
 }
 
 /* Half of the room stays empty. False: no room, or no memory. */
 static bool grow_slots(struct tide_vulkan_pairs *pairs) {
-  if (pairs->count * 2 < pairs->room) return true;
+  if (pairs->count * 2 < pairs->capacity) return true;
   if (pairs->count >= PAIRS_MOST) return false;
-  struct tide_vulkan_pairs wider = {.room = pairs->room ? pairs->room * 2 : 256,
+  struct tide_vulkan_pairs wider = {.capacity = pairs->capacity ? pairs->capacity * 2 : 256,
                                     .count = pairs->count};
-  wider.slots = calloc(wider.room, sizeof *wider.slots);
+  wider.slots = calloc(wider.capacity, sizeof *wider.slots);
   if (!wider.slots) return false;
-  for (size_t i = 0; i < pairs->room; i++) {
+  for (size_t i = 0; i < pairs->capacity; i++) {
     const struct tide_vulkan_pair *pair = &pairs->slots[i];
     if (pair->later) wider.slots[slot_of(&wider, pair->earlier, pair->later)] = *pair;
   }
@@ -61,7 +61,7 @@ void tide_vulkan_pairs_add(struct tide_vulkan_pairs *pairs, const struct tide_vu
 
 size_t tide_vulkan_pairs_untried(const struct tide_vulkan_pairs *pairs) {
   size_t untried = 0;
-  for (size_t i = 0; i < pairs->room; i++)
+  for (size_t i = 0; i < pairs->capacity; i++)
     untried += pairs->slots[i].later && pairs->slots[i].ways != 3;
   return untried;
 }

@@ -21,10 +21,10 @@ static bool refused(const char *path) {
 }
 
 static int open_temporary(const char *path, char **out_temporary) {
-  size_t room = strlen(path) + 16;
-  char *temporary = malloc(room);
+  size_t capacity = strlen(path) + 16;
+  char *temporary = malloc(capacity);
   if (!temporary) return -1;
-  snprintf(temporary, room, "%s.XXXXXX", path);
+  snprintf(temporary, capacity, "%s.XXXXXX", path);
   int descriptor = mkostemp(temporary, O_CLOEXEC);
   if (descriptor < 0) {
     free(temporary);

@@ -132,13 +132,13 @@ enum tide_status tide_baseline_note_use(struct tide_baseline_pool *pool,
                                         struct tide_baseline_block *block,
                                         const struct tide_baseline_use *use) {
   if (block->use_count == block->use_room) {
-    size_t room = block->use_room ? block->use_room * 2 : 8;
-    struct tide_baseline_use *uses = tide_alloc(pool->allocator, room, sizeof *uses);
+    size_t capacity = block->use_room ? block->use_room * 2 : 8;
+    struct tide_baseline_use *uses = tide_alloc(pool->allocator, capacity, sizeof *uses);
     if (!uses) return TIDE_NOMEM;
     if (block->use_count) memcpy(uses, block->uses, block->use_count * sizeof *uses);
     tide_free(pool->allocator, block->uses, block->use_room, sizeof *uses);
     block->uses = uses;
-    block->use_room = room;
+    block->use_room = capacity;
   }
   block->uses[block->use_count++] = *use;
   return TIDE_OK;

@@ -11,7 +11,7 @@
 bool tide_explanation_queue(const struct tide_explanation *e, tide_axis axis, uint32_t *out_queue) {
   unsigned domain = (unsigned)tide_axis_domain(axis);
   uint64_t ordinal = tide_axis_ordinal(axis);
-  if (domain >= TIDE_DOMAIN_COUNT || ordinal >= e->queue_of_room[domain]) return false;
+  if (domain >= TIDE_DOMAIN_COUNT || ordinal >= e->queue_of_capacity[domain]) return false;
   if (!e->queue_of[domain][ordinal]) return false;
   *out_queue = e->queue_of[domain][ordinal] - 1;
   return true;
@@ -29,14 +29,14 @@ bool tide_explanation_collective(const struct tide_explanation *e, tide_axis axi
 
 static bool know_queue(struct tide_explanation *e, uint32_t queue, tide_axis axis) {
   unsigned domain = (unsigned)tide_axis_domain(axis);
-  size_t ordinal = (size_t)tide_axis_ordinal(axis), before = e->queue_of_room[domain];
+  size_t ordinal = (size_t)tide_axis_ordinal(axis), before = e->queue_of_capacity[domain];
   if (domain >= TIDE_DOMAIN_COUNT ||
-      !tide_array_reserve(e->allocator, &e->queue_of[domain], &e->queue_of_room[domain],
+      !tide_array_reserve(e->allocator, &e->queue_of[domain], &e->queue_of_capacity[domain],
                           ordinal + 1, sizeof **e->queue_of))
     return false;
-  if (e->queue_of_room[domain] > before)
+  if (e->queue_of_capacity[domain] > before)
     memset(e->queue_of[domain] + before, 0,
-           (e->queue_of_room[domain] - before) * sizeof **e->queue_of);
+           (e->queue_of_capacity[domain] - before) * sizeof **e->queue_of);
   e->queue_of[domain][ordinal] = queue + 1;
   e->queues[queue].axis = axis;
   return true;
@@ -139,7 +139,7 @@ static void on_gap(struct tide_explanation *e, const struct tide_event *event) {
 
 static void on_alloc(struct tide_explanation *e, const struct tide_event *event) {
   if (!event->axis) return; /* by the host: a buffer that is there all the time */
-  if (!tide_array_reserve(e->allocator, &e->allocs, &e->alloc_room, e->alloc_count + 1,
+  if (!tide_array_reserve(e->allocator, &e->allocs, &e->alloc_capacity, e->alloc_count + 1,
                           sizeof *e->allocs)) {
     e->failed = true;
     return;
@@ -224,9 +224,9 @@ void tide_explanation_fini(struct tide_explanation *e) {
     tide_free(a, queue->sequences, queue->count, sizeof *queue->sequences);
   }
   for (size_t i = 0; i < e->alloc_count; i++) free_frontier(e, e->allocs[i].past);
-  tide_free(a, e->allocs, e->alloc_room, sizeof *e->allocs);
+  tide_free(a, e->allocs, e->alloc_capacity, sizeof *e->allocs);
   tide_free(a, e->queues, e->tables->queue_count, sizeof *e->queues);
   for (size_t i = 0; i < TIDE_DOMAIN_COUNT; i++)
-    tide_free(a, e->queue_of[i], e->queue_of_room[i], sizeof **e->queue_of);
+    tide_free(a, e->queue_of[i], e->queue_of_capacity[i], sizeof **e->queue_of);
   *e = (struct tide_explanation){.allocator = NULL};
 }

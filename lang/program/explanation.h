@@ -50,11 +50,11 @@ struct tide_explanation {
   const struct tide_sink *next; /* hears all of it, too; may be NULL */
   struct tide_explained_queue *queues;
   struct tide_explained_alloc *allocs; /* in the order of the plan's alloc steps */
-  size_t alloc_count, alloc_room;
+  size_t alloc_count, alloc_capacity;
   size_t memory_waits; /* operations' buffers whose last users had to be waited for */
   tide_axis host;
   uint32_t *queue_of[TIDE_DOMAIN_COUNT]; /* by ordinal; 1 is the first queue, 0 none */
-  size_t queue_of_room[TIDE_DOMAIN_COUNT];
+  size_t queue_of_capacity[TIDE_DOMAIN_COUNT];
   bool failed; /* there was no memory for something */
 };
 

@@ -78,7 +78,7 @@ void tide_explain_json_operation(const struct tide_explanation *e, struct tide_j
 static void put_axes(const struct tide_explanation *e, struct tide_json *json) {
   tide_json_open(json, "queues", '{');
   for (unsigned domain = 1; domain < TIDE_DOMAIN_COUNT; domain++) {
-    for (size_t ordinal = 1; ordinal < e->queue_of_room[domain]; ordinal++) {
+    for (size_t ordinal = 1; ordinal < e->queue_of_capacity[domain]; ordinal++) {
       uint32_t queue = e->queue_of[domain][ordinal];
       char text[64];
       if (!queue) continue;

@@ -83,7 +83,7 @@ void tide_plan_destroy(struct tide_plan *plan) {
     tide_free(a, plan->writes[i], 1, sizeof *plan->writes[i]);
   tide_free(a, plan->writes, plan->tables.buffer_count, sizeof *plan->writes);
   tide_free(a, plan->taken, plan->tables.queue_count, sizeof *plan->taken);
-  tide_free(a, plan->taking.pieces, plan->taking.piece_room, sizeof *plan->taking.pieces);
+  tide_free(a, plan->taking.pieces, plan->taking.piece_capacity, sizeof *plan->taking.pieces);
   tide_free(a, plan->taking.tags.items, plan->taking.tags.capacity,
             sizeof *plan->taking.tags.items);
   tide_free(a, plan->devices, plan->device_capacity, sizeof *plan->devices);

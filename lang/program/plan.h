@@ -81,7 +81,7 @@ struct tide_taking {
   struct tide_step_take takes[TIDE_PARAMS_MAX];
   size_t take_count;
   struct tide_step_piece *pieces;
-  size_t piece_count, piece_room;
+  size_t piece_count, piece_capacity;
   struct tide_values tags;
 };
 

@@ -119,7 +119,7 @@ static bool add_piece(struct taker *t, struct tide_step_take *take,
                       "there is nothing to take: the operation waits for line %u, which writes "
                       "'%s'",
                       write->line, label);
-  if (!tide_array_reserve(t->plan->allocator, &taking->pieces, &taking->piece_room,
+  if (!tide_array_reserve(t->plan->allocator, &taking->pieces, &taking->piece_capacity,
                           taking->piece_count + 1, sizeof *taking->pieces))
     return tide_error_no_memory(t->errors);
   uint64_t from = write->offset > take->offset ? write->offset : take->offset;

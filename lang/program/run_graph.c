@@ -14,7 +14,7 @@ struct signalled {
 
 struct signallers {
   struct signalled *list; /* values go up */
-  size_t count, room;
+  size_t count, capacity;
 };
 
 /* What a wait needs: an axis (a queue, or behind them a collective) up to an epoch. */
@@ -39,7 +39,7 @@ struct building {
   uint32_t *gates;      /* by queue × axes: what whoever enters next may take for granted */
   uint32_t **instances; /* by collective: clocks, instance after instance */
   struct need *needs;   /* of one operation */
-  size_t need_room;
+  size_t need_capacity;
   uint32_t next; /* number of the operation that arrives next */
 };
 
@@ -137,15 +137,15 @@ static enum tide_status add_edge(struct building *b, struct tide_graph_node *nod
   if (!b->edges) return TIDE_OK;
   for (uint32_t i = node->first; i < node->first + node->count; i++)
     if (graph->edges[i] == producer) return TIDE_OK;
-  if (graph->edge_count == graph->edge_room) {
-    size_t room = graph->edge_room ? graph->edge_room * 2 : 1024;
-    if (room > UINT32_MAX) return TIDE_NOMEM;
-    uint32_t *edges = tide_alloc(graph->allocator, room, sizeof *edges);
+  if (graph->edge_count == graph->edge_capacity) {
+    size_t capacity = graph->edge_capacity ? graph->edge_capacity * 2 : 1024;
+    if (capacity > UINT32_MAX) return TIDE_NOMEM;
+    uint32_t *edges = tide_alloc(graph->allocator, capacity, sizeof *edges);
     if (!edges) return TIDE_NOMEM;
     if (graph->edge_count) memcpy(edges, graph->edges, graph->edge_count * sizeof *edges);
-    tide_free(graph->allocator, graph->edges, graph->edge_room, sizeof *edges);
+    tide_free(graph->allocator, graph->edges, graph->edge_capacity, sizeof *edges);
     graph->edges = edges;
-    graph->edge_room = room;
+    graph->edge_capacity = capacity;
   }
   graph->edges[graph->edge_count++] = producer;
   node->count++;
@@ -168,14 +168,14 @@ static const struct signalled *find_signaller(const struct building *b,
 static enum tide_status note_signal(struct building *b, const struct tide_step_value *signal,
                                     uint32_t operation) {
   struct signallers *to = &b->signallers[signal->timeline];
-  if (to->count == to->room) {
-    size_t room = to->room ? to->room * 2 : 8;
-    struct signalled *list = tide_alloc(b->graph->allocator, room, sizeof *list);
+  if (to->count == to->capacity) {
+    size_t capacity = to->capacity ? to->capacity * 2 : 8;
+    struct signalled *list = tide_alloc(b->graph->allocator, capacity, sizeof *list);
     if (!list) return TIDE_NOMEM;
     if (to->count) memcpy(list, to->list, to->count * sizeof *list);
-    tide_free(b->graph->allocator, to->list, to->room, sizeof *list);
+    tide_free(b->graph->allocator, to->list, to->capacity, sizeof *list);
     to->list = list;
-    to->room = room;
+    to->capacity = capacity;
   }
   to->list[to->count++] = (struct signalled){signal->value, operation};
   return TIDE_OK;
@@ -268,9 +268,10 @@ static bool make_tables(struct building *b) {
   const struct tide_allocator *a = b->graph->allocator;
   size_t operations = b->graph->node_count;
   b->axes = tables->queue_count + tables->collective_count;
-  b->need_room = 1;
+  b->need_capacity = 1;
   for (size_t i = 0; i < tables->queue_count; i++)
-    if (tables->queues[i].most_waits > b->need_room) b->need_room = tables->queues[i].most_waits;
+    if (tables->queues[i].most_waits > b->need_capacity)
+      b->need_capacity = tables->queues[i].most_waits;
   b->graph->nodes = tide_alloc(a, operations, sizeof *b->graph->nodes);
   b->in_order = tide_alloc(a, tables->queue_count, sizeof *b->in_order);
   b->signallers = tide_alloc(a, tables->timeline_count, sizeof *b->signallers);
@@ -279,7 +280,7 @@ static bool make_tables(struct building *b) {
   b->members = tide_alloc(a, tables->collective_count, sizeof *b->members);
   b->parts = tide_alloc(a, tables->collective_count, sizeof *b->parts);
   b->instances = tide_alloc(a, tables->collective_count, sizeof *b->instances);
-  b->needs = tide_alloc(a, b->need_room, sizeof *b->needs);
+  b->needs = tide_alloc(a, b->need_capacity, sizeof *b->needs);
   size_t clocks = operations + tables->queue_count; /* and gates: queues may be more */
   if (b->axes && clocks <= CLOCK_WORDS_MOST / b->axes) {
     b->clocks = tide_alloc(a, operations * b->axes, sizeof *b->clocks);
@@ -296,7 +297,7 @@ static void unmake(struct building *b) {
   size_t operations = b->graph->node_count;
   tide_run_order_destroy(b->order);
   for (size_t i = 0; b->signallers && i < tables->timeline_count; i++)
-    tide_free(a, b->signallers[i].list, b->signallers[i].room, sizeof *b->signallers[i].list);
+    tide_free(a, b->signallers[i].list, b->signallers[i].capacity, sizeof *b->signallers[i].list);
   for (size_t i = 0; b->members && i < tables->collective_count; i++) {
     const struct tide_plan_collective *table = &tables->collectives[i];
     tide_free(a, b->members[i], table->queue_count * table->instances, sizeof(uint32_t));
@@ -309,7 +310,7 @@ static void unmake(struct building *b) {
   tide_free(a, b->members, tables->collective_count, sizeof *b->members);
   tide_free(a, b->parts, tables->collective_count, sizeof *b->parts);
   tide_free(a, b->instances, tables->collective_count, sizeof *b->instances);
-  tide_free(a, b->needs, b->need_room, sizeof *b->needs);
+  tide_free(a, b->needs, b->need_capacity, sizeof *b->needs);
   tide_free(a, b->clocks, operations * b->axes, sizeof *b->clocks);
   tide_free(a, b->gates, tables->queue_count * b->axes, sizeof *b->gates);
 }
@@ -362,7 +363,7 @@ enum tide_status tide_graph_create(struct tide_plan *plan, const struct tide_dev
 void tide_graph_destroy(struct tide_graph *graph) {
   if (!graph->allocator) return;
   tide_free(graph->allocator, graph->nodes, graph->node_count, sizeof *graph->nodes);
-  tide_free(graph->allocator, graph->edges, graph->edge_room, sizeof *graph->edges);
+  tide_free(graph->allocator, graph->edges, graph->edge_capacity, sizeof *graph->edges);
   graph->nodes = NULL;
   graph->edges = NULL;
 }

@@ -24,7 +24,7 @@ struct tide_graph {
   struct tide_graph_node *nodes; /* by number */
   size_t node_count;
   uint32_t *edges;
-  size_t edge_count, edge_room;
+  size_t edge_count, edge_capacity;
   struct tide_plan_counts counts;
 };
 

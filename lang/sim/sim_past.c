@@ -19,18 +19,18 @@ static struct tide_sim_line *find_line(const struct tide_simulation *s, uint64_t
 }
 
 static bool grow_lines(struct tide_simulation *s) {
-  size_t room = s->line_room ? s->line_room * 2 : 64;
-  struct tide_sim_line *lines = tide_alloc(s->allocator, room, sizeof *lines);
+  size_t capacity = s->line_room ? s->line_room * 2 : 64;
+  struct tide_sim_line *lines = tide_alloc(s->allocator, capacity, sizeof *lines);
   if (!lines) return false;
   for (size_t i = 0; i < s->line_room; i++) {
     if (!s->lines[i].key) continue;
-    size_t at = (size_t)hash(s->lines[i].key) & (room - 1);
-    while (lines[at].key) at = (at + 1) & (room - 1);
+    size_t at = (size_t)hash(s->lines[i].key) & (capacity - 1);
+    while (lines[at].key) at = (at + 1) & (capacity - 1);
     lines[at] = s->lines[i];
   }
   tide_free(s->allocator, s->lines, s->line_room, sizeof *s->lines);
   s->lines = lines;
-  s->line_room = room;
+  s->line_room = capacity;
   return true;
 }
 
@@ -48,7 +48,7 @@ static struct tide_sim_line *line_of(struct tide_simulation *s, uint64_t key) {
 /* Values mostly come in order; an operation that was held may come with a smaller one. */
 static bool add_signal(struct tide_simulation *s, uint64_t key, uint64_t value, uint32_t op) {
   struct tide_sim_line *line = line_of(s, key);
-  if (!line || !tide_array_reserve(s->allocator, &line->signals, &line->room, line->count + 1,
+  if (!line || !tide_array_reserve(s->allocator, &line->signals, &line->capacity, line->count + 1,
                                    sizeof *line->signals))
     return false;
   size_t at = line->count++;
@@ -107,7 +107,8 @@ static uint64_t progress_key(uint32_t timeline) { return (uint64_t)timeline + 1;
 static bool add_tag(struct tide_simulation *s, const struct tide_step *step,
                     const struct tide_step_value *tag) {
   bool progress = s->tables->timelines[tag->timeline].collective != TIDE_PLAN_NONE;
-  if (!tide_array_reserve(s->allocator, &s->tags, &s->tag_room, s->tag_count + 1, sizeof *s->tags))
+  if (!tide_array_reserve(s->allocator, &s->tags, &s->tag_capacity, s->tag_count + 1,
+                          sizeof *s->tags))
     return false;
   s->tags[s->tag_count++] = (struct tide_sim_tag){
       progress ? progress_key(tag->timeline) : key_of(tide_run_timeline(s->run, tag->timeline)),
@@ -142,7 +143,7 @@ void tide_sim_note(struct tide_simulation *s, const struct tide_step *step,
   uint32_t number = (uint32_t)s->op_count;
   struct tide_sim_queue *queue = &s->queues[step->queue];
   if (!tide_array_reserve(s->allocator, &s->ops, &s->op_room, s->op_count + 1, sizeof *s->ops) ||
-      !tide_array_reserve(s->allocator, &queue->operations, &queue->room, queue->count + 1,
+      !tide_array_reserve(s->allocator, &queue->operations, &queue->capacity, queue->count + 1,
                           sizeof *queue->operations)) {
     s->no_memory = true;
     return;
@@ -171,11 +172,11 @@ bool tide_sim_know_axes(struct tide_simulation *s) {
   for (uint32_t i = 0; i < s->tables->queue_count; i++) {
     tide_axis axis = s->queues[i].axis;
     unsigned domain = (unsigned)tide_axis_domain(axis);
-    size_t ordinal = (size_t)tide_axis_ordinal(axis), before = s->axis_room[domain];
-    if (!tide_array_reserve(s->allocator, &s->axis_queues[domain], &s->axis_room[domain],
+    size_t ordinal = (size_t)tide_axis_ordinal(axis), before = s->axis_capacity[domain];
+    if (!tide_array_reserve(s->allocator, &s->axis_queues[domain], &s->axis_capacity[domain],
                             ordinal + 1, sizeof **s->axis_queues))
       return false;
-    for (size_t j = before; j < s->axis_room[domain]; j++)
+    for (size_t j = before; j < s->axis_capacity[domain]; j++)
       s->axis_queues[domain][j] = TIDE_SIM_NONE;
     s->axis_queues[domain][ordinal] = i;
   }
@@ -185,7 +186,7 @@ bool tide_sim_know_axes(struct tide_simulation *s) {
 static struct tide_sim_queue *queue_of(const struct tide_simulation *s, tide_axis axis) {
   unsigned domain = (unsigned)tide_axis_domain(axis);
   uint64_t ordinal = tide_axis_ordinal(axis);
-  if (domain >= TIDE_DOMAIN_COUNT || ordinal >= s->axis_room[domain]) return NULL;
+  if (domain >= TIDE_DOMAIN_COUNT || ordinal >= s->axis_capacity[domain]) return NULL;
   uint32_t queue = s->axis_queues[domain][ordinal];
   return queue == TIDE_SIM_NONE ? NULL : &s->queues[queue];
 }
@@ -201,7 +202,7 @@ static void on_alloc(struct tide_simulation *s, const struct tide_event *event) 
   const struct tide_frontier *past = event->frontier;
   if (s->gap_count) forget_gaps(s, event->object);
   if ((event->detail & 255) != TIDE_REUSE_GAP || !past) return;
-  if (!tide_array_reserve(s->allocator, &s->gaps, &s->gap_room, s->gap_count + past->count,
+  if (!tide_array_reserve(s->allocator, &s->gaps, &s->gap_capacity, s->gap_count + past->count,
                           sizeof *s->gaps)) {
     s->no_memory = true;
     return;
@@ -361,7 +362,7 @@ void tide_sim_taken(struct tide_simulation *s, uint32_t operation, uint64_t epoc
   struct tide_sim_queue *queue = &s->queues[s->ops[operation].queue];
   queue->last = operation;
   fetch_behind(s, queue, epoch);
-  if (!tide_array_reserve(s->allocator, &queue->entered, &queue->entered_room, (size_t)epoch,
+  if (!tide_array_reserve(s->allocator, &queue->entered, &queue->entered_capacity, (size_t)epoch,
                           sizeof *queue->entered)) {
     s->no_memory = true;
     return;
@@ -373,16 +374,16 @@ void tide_sim_taken(struct tide_simulation *s, uint32_t operation, uint64_t epoc
 void tide_sim_past_free(struct tide_simulation *s) {
   const struct tide_allocator *a = s->allocator;
   for (size_t i = 0; s->lines && i < s->line_room; i++)
-    tide_free(a, s->lines[i].signals, s->lines[i].room, sizeof *s->lines[i].signals);
+    tide_free(a, s->lines[i].signals, s->lines[i].capacity, sizeof *s->lines[i].signals);
   tide_free(a, s->lines, s->line_room, sizeof *s->lines);
   for (size_t i = 0; s->queues && i < s->tables->queue_count; i++) {
-    tide_free(a, s->queues[i].operations, s->queues[i].room, sizeof *s->queues[i].operations);
-    tide_free(a, s->queues[i].entered, s->queues[i].entered_room, sizeof *s->queues[i].entered);
+    tide_free(a, s->queues[i].operations, s->queues[i].capacity, sizeof *s->queues[i].operations);
+    tide_free(a, s->queues[i].entered, s->queues[i].entered_capacity, sizeof *s->queues[i].entered);
   }
   tide_free(a, s->queues, s->tables->queue_count, sizeof *s->queues);
   tide_free(a, s->ops, s->op_room, sizeof *s->ops);
   tide_free(a, s->waits, s->wait_room, sizeof *s->waits);
-  tide_free(a, s->gaps, s->gap_room, sizeof *s->gaps);
+  tide_free(a, s->gaps, s->gap_capacity, sizeof *s->gaps);
   for (size_t i = 0; i < TIDE_DOMAIN_COUNT; i++)
-    tide_free(a, s->axis_queues[i], s->axis_room[i], sizeof **s->axis_queues);
+    tide_free(a, s->axis_queues[i], s->axis_capacity[i], sizeof **s->axis_queues);
 }

@@ -35,13 +35,14 @@ bool tide_sim_trace_path(struct tide_simulation *s) {
   uint32_t at = last_to_end(s);
   if (at == TIDE_SIM_NONE) return true;
   uint64_t until = s->ops[at].end;
-  size_t room = 0;
+  size_t capacity = 0;
   s->result.makespan = until;
   for (;;) {
     const struct tide_sim_op *op = &s->ops[at];
-    if (!tide_array_reserve(s->allocator, &s->stops, &room, s->stop_count + 1, sizeof *s->stops))
+    if (!tide_array_reserve(s->allocator, &s->stops, &capacity, s->stop_count + 1,
+                            sizeof *s->stops))
       return false;
-    s->stop_room = room;
+    s->stop_capacity = capacity;
     s->stops[s->stop_count++] = (struct tide_sim_stop){op->step, op->queue, op->start, until};
     count_stop(s, op, until);
     if (op->by == TIDE_SIM_NONE) {

@@ -289,9 +289,9 @@ static bool reserve(struct tide_simulation *s) {
   for (size_t i = 0; i < tables->queue_count && good; i++) {
     struct tide_sim_queue *queue = &s->queues[i];
     size_t count = (size_t)tables->queues[i].operations;
-    good = tide_array_reserve(s->allocator, &queue->operations, &queue->room, count,
+    good = tide_array_reserve(s->allocator, &queue->operations, &queue->capacity, count,
                               sizeof *queue->operations) &&
-           tide_array_reserve(s->allocator, &queue->entered, &queue->entered_room, count,
+           tide_array_reserve(s->allocator, &queue->entered, &queue->entered_capacity, count,
                               sizeof *queue->entered);
   }
   return good;
@@ -394,7 +394,7 @@ void tide_simulation_destroy(struct tide_simulation *s) {
     tide_free(a, s->devices[i].last, s->devices[i].result.hands, sizeof *s->devices[i].last);
   tide_free(a, s->devices, s->tables->device_count, sizeof *s->devices);
   tide_free(a, s->links, s->params.link_count, sizeof *s->links);
-  tide_free(a, s->stops, s->stop_room, sizeof *s->stops);
+  tide_free(a, s->stops, s->stop_capacity, sizeof *s->stops);
   tide_sim_past_free(s);
   tide_sim_time_free(s);
   tide_sim_take_free(s);

@@ -70,16 +70,16 @@ struct tide_sim_signal {
 struct tide_sim_line {
   uint64_t key;
   struct tide_sim_signal *signals;
-  size_t count, room;
+  size_t count, capacity;
   size_t found; /* the last that was looked for */
 };
 
 struct tide_sim_queue {
   tide_axis axis;
   uint32_t *operations; /* by sequence, from 1 */
-  size_t count, room;
+  size_t count, capacity;
   uint32_t *entered; /* by epoch, from 1: those that were given out */
-  size_t entered_count, entered_room;
+  size_t entered_count, entered_capacity;
   uint32_t last; /* given out */
 };
 
@@ -124,21 +124,21 @@ struct tide_simulation {
   struct tide_sim_wait *waits;
   size_t wait_count, wait_room;
   struct tide_sim_tag *tags;
-  size_t tag_count, tag_room;
+  size_t tag_count, tag_capacity;
   struct tide_sim_stall *spare_stalls;
   struct tide_sim_line *lines; /* by hash */
   size_t line_count, line_room;
   struct tide_sim_gap *gaps;
-  size_t gap_count, gap_room;
+  size_t gap_count, gap_capacity;
   struct tide_sim_link_at { /* params.links, by index */
     uint32_t from, to;
     uint64_t latency;
   } * links;
   uint64_t **farthest; /* by collective, by device: plus 1; 0: not known yet */
   struct tide_sim_stop *stops;
-  size_t stop_count, stop_room;
+  size_t stop_count, stop_capacity;
   uint32_t *axis_queues[TIDE_DOMAIN_COUNT]; /* by ordinal */
-  size_t axis_room[TIDE_DOMAIN_COUNT];
+  size_t axis_capacity[TIDE_DOMAIN_COUNT];
   uintptr_t next_address;
   size_t mapped;
   uint64_t most_time; /* what has been submitted cannot take longer */

@@ -133,5 +133,5 @@ void tide_sim_take_free(struct tide_simulation *s) {
     s->spare_stalls = stall->next;
     tide_free(s->allocator, stall, 1, sizeof *stall);
   }
-  tide_free(s->allocator, s->tags, s->tag_room, sizeof *s->tags);
+  tide_free(s->allocator, s->tags, s->tag_capacity, sizeof *s->tags);
 }

@@ -22,7 +22,7 @@ struct track {
   uint32_t lanes;
   uint64_t event; /* one that names its queue */
   uint64_t *free; /* by lane: since when */
-  uint32_t room;
+  uint32_t capacity;
 };
 
 struct writing {
@@ -36,11 +36,11 @@ struct writing {
   uint64_t origin; /* the first event's time */
   uint64_t flows;
   struct slice *slices; /* in the order of their ends */
-  size_t slice_count, slice_room;
+  size_t slice_count, slice_capacity;
   uint32_t *table; /* hash table over them: index + 1 */
   size_t table_mask;
   struct track *tracks;
-  size_t track_count, track_room;
+  size_t track_count, track_capacity;
 };
 
 /* ---- text ------------------------------------------------------------------------ */
@@ -121,14 +121,14 @@ static struct slice *make_slice(struct writing *w, uint64_t axis, uint64_t epoch
 static struct track *make_track(struct writing *w, uint64_t axis, uint64_t event) {
   for (size_t i = 0; i < w->track_count; i++)
     if (w->tracks[i].axis == axis) return &w->tracks[i];
-  if (w->track_count == w->track_room) {
-    size_t room = w->track_room ? w->track_room * 2 : 16;
-    struct track *tracks = tide_alloc(w->allocator, room, sizeof *tracks);
+  if (w->track_count == w->track_capacity) {
+    size_t capacity = w->track_capacity ? w->track_capacity * 2 : 16;
+    struct track *tracks = tide_alloc(w->allocator, capacity, sizeof *tracks);
     if (!tracks) return NULL;
     if (w->track_count) memcpy(tracks, w->tracks, w->track_count * sizeof *tracks);
-    tide_free(w->allocator, w->tracks, w->track_room, sizeof *tracks);
+    tide_free(w->allocator, w->tracks, w->track_capacity, sizeof *tracks);
     w->tracks = tracks;
-    w->track_room = room;
+    w->track_capacity = capacity;
   }
   struct track *track = &w->tracks[w->track_count++];
   *track = (struct track){.axis = axis, .event = event};
@@ -138,14 +138,14 @@ static struct track *make_track(struct writing *w, uint64_t axis, uint64_t event
 static bool take_lane(struct writing *w, struct track *track, struct slice *slice) {
   uint32_t lane = 0;
   while (lane < track->lanes && track->free[lane] > slice->start) lane++;
-  if (lane == track->room) {
-    uint32_t room = track->room ? track->room * 2 : 4;
-    uint64_t *free = tide_alloc(w->allocator, room, sizeof *free);
+  if (lane == track->capacity) {
+    uint32_t capacity = track->capacity ? track->capacity * 2 : 4;
+    uint64_t *free = tide_alloc(w->allocator, capacity, sizeof *free);
     if (!free) return false;
-    if (track->room) memcpy(free, track->free, track->room * sizeof *free);
-    tide_free(w->allocator, track->free, track->room, sizeof *free);
+    if (track->capacity) memcpy(free, track->free, track->capacity * sizeof *free);
+    tide_free(w->allocator, track->free, track->capacity, sizeof *free);
     track->free = free;
-    track->room = room;
+    track->capacity = capacity;
   }
   if (lane == track->lanes) track->lanes++;
   track->free[lane] = slice->end;
@@ -356,21 +356,21 @@ static bool make_tables(struct writing *w) {
   size_t table = 64;
   for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
     const struct tide_traced *event = tide_trace_at(trace, i);
-    w->slice_room += event->kind == TIDE_EVENT_START || event->kind == TIDE_EVENT_FINISH;
+    w->slice_capacity += event->kind == TIDE_EVENT_START || event->kind == TIDE_EVENT_FINISH;
     if (event->time && (!w->origin || event->time < w->origin)) w->origin = event->time;
   }
-  while (table < 2 * w->slice_room) table *= 2;
+  while (table < 2 * w->slice_capacity) table *= 2;
   w->table_mask = table - 1;
-  w->slices = tide_alloc(w->allocator, w->slice_room, sizeof *w->slices);
+  w->slices = tide_alloc(w->allocator, w->slice_capacity, sizeof *w->slices);
   w->table = tide_alloc(w->allocator, table, sizeof *w->table);
   return w->slices && w->table && gather_slices(w);
 }
 
 static void unmake(struct writing *w) {
   for (size_t i = 0; i < w->track_count; i++)
-    tide_free(w->allocator, w->tracks[i].free, w->tracks[i].room, sizeof *w->tracks[i].free);
-  tide_free(w->allocator, w->tracks, w->track_room, sizeof *w->tracks);
-  tide_free(w->allocator, w->slices, w->slice_room, sizeof *w->slices);
+    tide_free(w->allocator, w->tracks[i].free, w->tracks[i].capacity, sizeof *w->tracks[i].free);
+  tide_free(w->allocator, w->tracks, w->track_capacity, sizeof *w->tracks);
+  tide_free(w->allocator, w->slices, w->slice_capacity, sizeof *w->slices);
   tide_free(w->allocator, w->table, w->table_mask + 1, sizeof *w->table);
 }
 

@@ -48,16 +48,16 @@ enum tide_status tide_trace_create(const struct tide_trace_params *params,
   enum tide_status known = tide_params_copy(&own, sizeof own, params);
   if (known != TIDE_OK) return known;
   params = &own;
-  size_t events = params->events ? params->events : EVENTS_DEFAULT, room = 64;
+  size_t events = params->events ? params->events : EVENTS_DEFAULT, capacity = 64;
   if (!params->platform || !params->allocator || events > EVENTS_MOST) return TIDE_INVALID;
-  while (room < events) room *= 2;
+  while (capacity < events) capacity *= 2;
   struct tide_trace *trace = tide_alloc(params->allocator, 1, sizeof *trace);
   if (!trace) return TIDE_NOMEM;
   trace->params = *params;
-  trace->mask = room - 1;
+  trace->mask = capacity - 1;
   trace->sink = (struct tide_sink){.event = on_event, .wants_time = true, .self = trace};
   tide_lock_init(&trace->lock);
-  trace->ring = tide_alloc(params->allocator, room, sizeof *trace->ring);
+  trace->ring = tide_alloc(params->allocator, capacity, sizeof *trace->ring);
   if (!trace->ring) {
     tide_trace_destroy(trace);
     return TIDE_NOMEM;

@@ -8,8 +8,8 @@ void tide_text_init(struct tide_text *text, char *data, size_t size) {
 
 void tide_text_bytes(struct tide_text *text, const char *bytes, size_t size) {
   if (text->length + 1 < text->size) {
-    size_t room = text->size - 1 - text->length;
-    size_t fits = size < room ? size : room;
+    size_t space = text->size - 1 - text->length;
+    size_t fits = size < space ? size : space;
     memcpy(text->data + text->length, bytes, fits);
     text->data[text->length + fits] = 0;
   }

@@ -10,17 +10,17 @@
 #define DEPTH_DEFAULT 16
 #define LIMIT_DEFAULT 10000000000u /* ns */
 
-enum doze { AWAKE, ASLEEP, KICKED };
+enum parked_state { AWAKE, ASLEEP, KICKED };
 
 /* ---- the thread ------------------------------------------------------------------------- */
 
-static void rouse(struct tide_cuda *cuda) {
+static void unpark(struct tide_cuda *cuda) {
   const struct tide_platform *platform = cuda->context->platform;
-  if (tide_exchange(&cuda->doze, (uint32_t)KICKED) == ASLEEP)
-    platform->wake(platform->self, &cuda->doze, 1);
+  if (tide_exchange(&cuda->parked_state, (uint32_t)KICKED) == ASLEEP)
+    platform->wake(platform->self, &cuda->parked_state, 1);
 }
 
-static void kick(void *self) { rouse(self); }
+static void kick(void *self) { unpark(self); }
 
 static uint64_t now(const struct tide_cuda *cuda) {
   const struct tide_platform *platform = cuda->context->platform;
@@ -111,9 +111,9 @@ static uint64_t next_look(const struct tide_cuda *cuda) {
 static void sleep_until_something(struct tide_cuda *cuda, uint64_t deadline) {
   const struct tide_platform *platform = cuda->context->platform;
   uint32_t expected = AWAKE;
-  if (tide_compare_exchange(&cuda->doze, &expected, (uint32_t)ASLEEP))
-    platform->wait(platform->self, &cuda->doze, ASLEEP, deadline);
-  (void)tide_exchange(&cuda->doze, (uint32_t)AWAKE);
+  if (tide_compare_exchange(&cuda->parked_state, &expected, (uint32_t)ASLEEP))
+    platform->wait(platform->self, &cuda->parked_state, ASLEEP, deadline);
+  (void)tide_exchange(&cuda->parked_state, (uint32_t)AWAKE);
 }
 
 /* Nothing of it touches memory any more: each stream is over, or its context is beyond use. */
@@ -224,7 +224,7 @@ static enum tide_status make_slots(struct tide_cuda *cuda, struct tide_diag *dia
       free_slots(cuda, i);
       return tide_diag_set(diag, status, "the GPU driver makes no stream");
     }
-    cuda->slots[i].stream.kick = rouse;
+    cuda->slots[i].stream.kick = unpark;
   }
   return TIDE_OK;
 }
@@ -257,7 +257,7 @@ static void stop(void *self) {
   struct tide_cuda *cuda = self;
   const struct tide_platform *platform = cuda->context->platform;
   tide_store_release(&cuda->stop, 1u);
-  rouse(cuda);
+  unpark(cuda);
   platform->join(platform->self, cuda->thread);
   /* The driver's thread that reported the last end may not have returned yet. */
   while (tide_load_acquire(&cuda->inside)) platform->yield(platform->self);

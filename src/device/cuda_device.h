@@ -37,9 +37,9 @@ struct tide_cuda {
   struct tide_device *device;
   struct tide_thread *thread;
   uint64_t limit;
-  uint32_t doze;   /* atomic, waited on */
-  uint32_t stop;   /* atomic */
-  uint32_t inside; /* atomic: the driver's threads that are in a call of a slot's stream */
+  uint32_t parked_state; /* atomic, waited on */
+  uint32_t stop;         /* atomic */
+  uint32_t inside;       /* atomic: the driver's threads that are in a call of a slot's stream */
   uint32_t depth;
   struct tide_cuda_slot *slots; /* the thread's own while there is one */
   uint32_t under_way;           /* likewise */

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "timeline/pending_value.h"
 
-enum rest_state { SPINNING, SLEEPING, CALLED };
+enum park_state { SPINNING, SLEEPING, CALLED };
 
 #define GATHER_LEAST 100 /* ns; below that a worker does not gather */
 #define GATHER_MOST 3000 /* ns */
@@ -47,8 +47,8 @@ static void wake_worker(struct tide_worker *worker) {
 
 void tide_workers_call(struct tide_workers *pool) {
   tide_lock_take(&pool->lock, pool->context->platform);
-  struct tide_worker *worker = pool->resting;
-  if (worker) pool->resting = worker->next_resting;
+  struct tide_worker *worker = pool->parked;
+  if (worker) pool->parked = worker->next_parked;
   else pool->called = true;
   tide_lock_give(&pool->lock);
   if (worker) wake_worker(worker);
@@ -96,8 +96,8 @@ static bool park_until_called(struct tide_worker *worker) {
   pool->called = false;
   if (!stop && !called) {
     tide_store_release(&worker->state, (uint32_t)SPINNING);
-    worker->next_resting = pool->resting;
-    pool->resting = worker;
+    worker->next_parked = pool->parked;
+    pool->parked = worker;
   }
   tide_lock_give(&pool->lock);
   if (!stop && !called) park_worker(worker);
@@ -281,12 +281,12 @@ void tide_workers_stop(struct tide_workers *pool) {
   const struct tide_platform *platform = pool->context->platform;
   tide_lock_take(&pool->lock, platform);
   pool->stop = true;
-  struct tide_worker *resting = pool->resting;
-  pool->resting = NULL;
+  struct tide_worker *parked = pool->parked;
+  pool->parked = NULL;
   tide_lock_give(&pool->lock);
-  while (resting) {
-    struct tide_worker *worker = resting;
-    resting = worker->next_resting;
+  while (parked) {
+    struct tide_worker *worker = parked;
+    parked = worker->next_parked;
     wake_worker(worker);
   }
   for (uint32_t i = 0; i < pool->count; i++)

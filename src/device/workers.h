@@ -21,7 +21,7 @@ typedef bool (*tide_worker_take)(void *self, struct tide_work *work);
 struct tide_worker {
   struct tide_workers *pool;
   struct tide_thread *thread;
-  struct tide_worker *next_resting;   /* guarded by the pool's lock */
+  struct tide_worker *next_parked;    /* guarded by the pool's lock */
   uint32_t state;                     /* atomic, waited on: enum rest_state */
   size_t count;                       /* private: works to return at the next exchange */
   size_t gathered;                    /* private: works of the last exchange */
@@ -45,8 +45,8 @@ struct tide_workers {
   bool asks;          /* flat combining is used: see device/combine.h */
   uint32_t count;     /* started threads */
   struct tide_lock lock;
-  struct tide_worker *resting; /* parked workers, last in first out */
-  bool called;                 /* a call came while no worker was parked */
+  struct tide_worker *parked; /* parked workers, last in first out */
+  bool called;                /* a call came while no worker was parked */
   bool stop;
   struct tide_worker *workers;
   uint32_t capacity;

@@ -216,7 +216,7 @@ static void advance_finished(struct tide_queue *queue, uint64_t epoch) {
 static void publish_operation(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   uint64_t epoch = op->work.epoch;
-  queue->places[epoch & queue->ring_mask].op = NULL;
+  queue->slots[epoch & queue->ring_mask].op = NULL;
   sched->stats.finished++;
   tide_timeline_advance(queue->progress, epoch, &sched->fired);
   /* On an out-of-order device the operation may have started before the failure was known. */
@@ -263,16 +263,16 @@ void tide_op_finish(struct tide_op *op, enum tide_status status) {
  * Several ahead: empty ones end at once, and waits resolve before the start. */
 static inline void fetch_behind(const struct tide_queue *queue) {
   if (queue->position.epoch < queue->next_start + 20) return; /* not so deep */
-  tide_fetch_lines(&queue->places[(queue->next_start + 20) & queue->ring_mask], 1);
+  tide_fetch_lines(&queue->slots[(queue->next_start + 20) & queue->ring_mask], 1);
   const struct tide_op *far = tide_queue_op(queue, queue->next_start + 10);
-  const struct tide_place *place = &queue->places[(queue->next_start + 4) & queue->ring_mask];
-  const struct tide_op *near = place->op;
+  const struct tide_epoch_slot *slot = &queue->slots[(queue->next_start + 4) & queue->ring_mask];
+  const struct tide_op *near = slot->op;
   if (far) tide_fetch_lines(far, 1);
   if (!near) return;
   if (near->waits) tide_waits_fetch(queue, near->waits);
   if (!near->signals) return;
   tide_fetch_lines(tide_op_signals(near), 2);
-  tide_fetch_lines(queue->frontiers + place->version.at, 2); /* its record */
+  tide_fetch_lines(queue->frontiers + slot->version.at, 2); /* its record */
 }
 
 /* Starts the queue's next operation. Returns its work; NULL if it is done at once, since it has

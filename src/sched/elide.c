@@ -7,7 +7,7 @@
 /* Returns the location of the wait's lookup result. */
 static inline struct tide_pending *found_of(const struct tide_queue *queue,
                                             const struct tide_op_wait *wait) {
-  if (wait->place < TIDE_WAITS_FEW) return &queue->sched->found[wait->place];
+  if (wait->index < TIDE_WAITS_FEW) return &queue->sched->found[wait->index];
   return &tide_wait_apart(queue, wait)->found;
 }
 

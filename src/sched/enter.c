@@ -167,7 +167,7 @@ static inline void count_waits(struct tide_queue *queue, struct tide_op *op) {
     op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
     if (wait->class_ == TIDE_WAIT_FAILED)
       tide_op_fail(op, tide_wait_failure(op, wait), tide_timeline_cause_locked(wait->timeline));
-    if (__builtin_expect(queue->heard, 0)) emit_wait(sched, op, wait);
+    if (__builtin_expect(queue->traced, 0)) emit_wait(sched, op, wait);
   }
   if (op->status) tide_op_give_up_waits(op);
 }
@@ -225,12 +225,12 @@ TIDE_APART static void emit_enter(struct tide_queue *queue, struct tide_op *op) 
 /* Gives the operation the next epoch. Only the own entry of the queue's frontier changes. */
 static uint64_t assign_epoch(struct tide_queue *queue, struct tide_op *op) {
   uint64_t epoch = ++queue->position.epoch;
-  struct tide_place *place = &queue->places[epoch & queue->ring_mask];
+  struct tide_epoch_slot *slot = &queue->slots[epoch & queue->ring_mask];
   op->work.epoch = epoch;
   op->state = TIDE_OP_ENTERED;
-  place->op = op;
-  place->version = queue->version;
-  tide_fetch_lines(&queue->places[(epoch + 4) & queue->ring_mask], 1); /* for a later entry */
+  slot->op = op;
+  slot->version = queue->version;
+  tide_fetch_lines(&queue->slots[(epoch + 4) & queue->ring_mask], 1); /* for a later entry */
   if (queue->in_order) *tide_frontier_at(queue->position.frontier, queue->version.own) = epoch;
   tide_tracker_give(queue->tracked, epoch); /* before any buffer records it */
   op->work.status = (enum tide_status)(uint32_t)queue->sched->stats.entered++; /* tide_op_turn */
@@ -252,16 +252,16 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   bool was_held = op->state == TIDE_OP_HELD;
   if (op->uses) add_gap_waits(queue, op);
-  bool heard = __builtin_expect(queue->heard, 0);
+  bool traced = __builtin_expect(queue->traced, 0);
   bool renew = queue->renew || sched->known != queue->position.frontier;
-  if (heard) copy_known_for_sink(queue); /* imports nothing */
+  if (traced) copy_known_for_sink(queue); /* imports nothing */
   if (renew) renew_version(queue, queue->position.epoch + 1);
   uint64_t epoch = assign_epoch(queue, op);
-  if (heard) emit_enter(queue, op);
+  if (traced) emit_enter(queue, op);
   if (op->waits) count_waits(queue, op);
-  if (heard && op->uses) emit_gaps(sched, op);
+  if (traced && op->uses) emit_gaps(sched, op);
   if (op->uses) take_buffers(queue, op, was_held);
-  if (heard && sched->checker) tide_check_entered(queue, op);
+  if (traced && sched->checker) tide_check_entered(queue, op);
   if (op->signals) promise_signals(queue, op);
   if (op->part) tide_instance_entered(op);
   mark_if_first(queue, epoch);

@@ -35,7 +35,7 @@ struct tide_op_wait {
   enum tide_wait_class class_ : 3;
   enum tide_wait_reason reason : 3;
   enum tide_wait_heap heap : 2; /* the heap that contains the node */
-  unsigned place : 4;           /* index in the operation, TIDE_WAITS_FEW at most: see elide.c */
+  unsigned index : 4;           /* index in the operation, TIDE_WAITS_FEW at most: see elide.c */
   bool open : 1;                /* issued, and resolved since */
   bool finish : 1;              /* failed after its import: the signaller must still finish */
   bool point : 1;               /* waits for a point: see channel_state.h */

@@ -77,7 +77,7 @@ static inline struct tide_wait_node *tide_wait_apart(const struct tide_queue *qu
 /* Returns the node that queued the wait last. */
 static inline struct tide_wait_node *tide_wait_node(struct tide_queue *queue,
                                                     const struct tide_op_wait *wait) {
-  return wait->apart ? tide_wait_apart(queue, wait) : &queue->turn[wait->place];
+  return wait->apart ? tide_wait_apart(queue, wait) : &queue->turn[wait->index];
 }
 
 /* Returns the value of the record that the wait was classified by; 0 if none. Stored as a distance

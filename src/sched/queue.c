@@ -82,7 +82,7 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   /* A full one for each, one before it turns over, one that is being made. */
   queue->frontier_limit = (ring + 2) * (most / sizeof *queue->frontiers);
   if (frontier_words(queue) > UINT32_MAX) return TIDE_NOMEM; /* see struct tide_version */
-  queue->places = tide_alloc(a, ring, sizeof *queue->places);
+  queue->slots = tide_alloc(a, ring, sizeof *queue->slots);
   queue->frontiers = tide_alloc_unset(a, frontier_words(queue), sizeof *queue->frontiers);
   /* The first touch of a page costs as much as several submits: as much as frontiers of eight
    * entries take is touched here. */
@@ -98,7 +98,7 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);
   queue->first_uses = tide_alloc_unset(a, queue->op_capacity, sizeof(struct tide_op_use *));
   queue->apart = tide_alloc(a, 1, most);
-  if (!queue->places || !queue->frontiers || !queue->ops || !queue->rare || !queue->labels ||
+  if (!queue->slots || !queue->frontiers || !queue->ops || !queue->rare || !queue->labels ||
       !queue->arguments || !queue->waits || !queue->nodes || !queue->signals || !queue->uses ||
       !queue->first_uses || !queue->apart)
     return TIDE_NOMEM;
@@ -112,7 +112,7 @@ void tide_queue_free_storage(struct tide_queue *queue) {
   const struct tide_allocator *a = queue->sched->context->allocator;
   tide_queue_free_channel(queue);
   tide_timeline_release(queue->progress);
-  tide_free(a, queue->places, (size_t)queue->ring_mask + 1, sizeof *queue->places);
+  tide_free(a, queue->slots, (size_t)queue->ring_mask + 1, sizeof *queue->slots);
   tide_free(a, queue->frontiers, frontier_words(queue), sizeof *queue->frontiers);
   tide_free(a, queue->ops, queue->op_capacity, sizeof *queue->ops);
   tide_free(a, queue->rare, queue->op_capacity, sizeof *queue->rare);
@@ -172,7 +172,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
   queue->sched = sched;
   queue->device = device;
   queue->in_order = device->backend->in_order;
-  queue->heard = context->sink || sched->checker;
+  queue->traced = context->sink || sched->checker;
   queue->next_start = 1;
   tide_list_init(&queue->held);
   enum tide_status status = take_params(queue, params) ? TIDE_OK : TIDE_INVALID;

@@ -107,9 +107,9 @@ static void hear_point(struct tide_listener *listener,
                        const struct tide_dependency_node *dependency_node,
                        struct tide_fired *fired);
 
-/* `place` is among all waits of the operation. */
+/* `index` is among all waits of the operation. */
 static void copy_wait(struct tide_op *op, struct tide_point point,
-                      const struct tide_resolved *resolved, size_t place) {
+                      const struct tide_resolved *resolved, size_t index) {
   struct tide_queue *queue = op->queue;
   uint32_t name = queue->free_waits;
   struct tide_op_wait *wait = tide_wait_named(queue, name);
@@ -118,7 +118,7 @@ static void copy_wait(struct tide_op *op, struct tide_point point,
   wait->timeline = tide_point_find_timeline(queue->channel->channel.points, point);
   wait->value = point.value;
   wait->heap = TIDE_HEAP_NONE;
-  wait->place = place < TIDE_WAITS_FEW ? place & 15 : TIDE_WAITS_FEW;
+  wait->index = index < TIDE_WAITS_FEW ? index & 15 : TIDE_WAITS_FEW;
   wait->point = true;
   tide_sched_hold(wait->timeline);
   wait->next = op->waits;

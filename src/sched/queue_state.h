@@ -16,11 +16,11 @@ struct tide_version {
 
 /* A queue's slot for one epoch. The operation stays until it is published, the version until a
  * later epoch reuses the slot. */
-struct tide_place {
+struct tide_epoch_slot {
   struct tide_op *op;
   struct tide_version version;
 };
-_Static_assert(sizeof(struct tide_op) + sizeof(struct tide_place) <= 96,
+_Static_assert(sizeof(struct tide_op) + sizeof(struct tide_epoch_slot) <= 96,
                "memory of a pending operation");
 
 /* The number of queues that a head operation can lend priority to at a time. It lends to further
@@ -45,7 +45,7 @@ struct tide_queue {
   struct tide_sched *sched;
   struct tide_device *device;
   bool in_order;              /* the device's */
-  bool heard;                 /* a sink or check mode is attached */
+  bool traced;                /* a sink or check mode is attached */
   struct tide_link in_device; /* device->queues */
   struct tide_queue *next;    /* in sched->work, or in sched->gone */
   struct tide_link in_ready;  /* device->ready[level] */
@@ -59,7 +59,7 @@ struct tide_queue {
   struct tide_op *ready_op; /* the arbiter's candidate; valid while `ready` */
   uint64_t sequence;
   uint32_t ring_mask;
-  struct tide_place *places; /* epoch e is at e & ring_mask */
+  struct tide_epoch_slot *slots; /* epoch e is at e & ring_mask */
   /* Storage of the frontier versions. Epochs between two imports share a version: their records
    * differ only in the queue's own entry, which tide_queue_record sets. Versions are packed, each
    * as long as its entries need. The newest one is followed by space for a full one. On an in-order
@@ -131,14 +131,14 @@ static inline void tide_queue_next_version(struct tide_queue *queue,
 /* Returns the record of one of the newest ring_mask + 1 epochs; its own entry may be another's. */
 static inline struct tide_frontier *tide_queue_record_of_others(const struct tide_queue *queue,
                                                                 uint64_t epoch) {
-  const struct tide_place *place = &queue->places[epoch & queue->ring_mask];
-  return (struct tide_frontier *)(void *)(queue->frontiers + place->version.at);
+  const struct tide_epoch_slot *slot = &queue->slots[epoch & queue->ring_mask];
+  return (struct tide_frontier *)(void *)(queue->frontiers + slot->version.at);
 }
 /* Returns the record with its own entry. Valid until the next call. */
 static inline struct tide_frontier *tide_queue_record(const struct tide_queue *queue,
                                                       uint64_t epoch) {
   struct tide_frontier *record = tide_queue_record_of_others(queue, epoch);
-  *tide_frontier_at(record, queue->places[epoch & queue->ring_mask].version.own) = epoch;
+  *tide_frontier_at(record, queue->slots[epoch & queue->ring_mask].version.own) = epoch;
   return record;
 }
 

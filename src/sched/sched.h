@@ -106,7 +106,7 @@ static inline __attribute__((always_inline)) void tide_op_free(struct tide_op *o
   tide_queue_notify_waiters(queue);
 }
 static inline struct tide_op *tide_queue_op(const struct tide_queue *queue, uint64_t epoch) {
-  return queue->places[epoch & queue->ring_mask].op;
+  return queue->slots[epoch & queue->ring_mask].op;
 }
 
 /* ---- channel_failure.c ---- */
@@ -130,7 +130,7 @@ size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work 
 void tide_wait_fire(struct tide_node *node, enum tide_status status);
 /* Returns the wait's node, ready to be queued. */
 static inline struct tide_node *tide_wait_queue(struct tide_op *op, struct tide_op_wait *wait) {
-  wait->apart = op->state == TIDE_OP_HELD || wait->place == TIDE_WAITS_FEW;
+  wait->apart = op->state == TIDE_OP_HELD || wait->index == TIDE_WAITS_FEW;
   struct tide_wait_node *at = tide_wait_node(op->queue, wait);
   at->op = op;
   at->wait = wait;

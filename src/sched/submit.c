@@ -180,7 +180,7 @@ static void copy_waits(struct tide_queue *queue, struct tide_op *op,
     wait->value = operation->waits[i].value;
     wait->heap = TIDE_HEAP_NONE;
     wait->point = false;
-    wait->place = i < TIDE_WAITS_FEW ? i & 15 : TIDE_WAITS_FEW;
+    wait->index = i < TIDE_WAITS_FEW ? i & 15 : TIDE_WAITS_FEW;
     tide_sched_hold(wait->timeline);
     *end = next;
     end = &wait->next;

@@ -47,8 +47,8 @@ static enum tide_status make_tables(struct tide_served *client) {
   /* Before anything else can fail: tide_served_end walks the lists of a table that exists. */
   for (uint32_t i = 0; i < client->limits.handles; i++) tide_list_init(&client->entries[i].grants);
   client->pendings = tide_alloc(allocator, client->limits.waits, sizeof *client->pendings);
-  client->outgoing_room = client->limits.waits + TIDE_REFUSALS_ROOM;
-  client->outgoing = tide_alloc(allocator, client->outgoing_room, sizeof *client->outgoing);
+  client->outgoing_capacity = client->limits.waits + TIDE_REFUSALS_ROOM;
+  client->outgoing = tide_alloc(allocator, client->outgoing_capacity, sizeof *client->outgoing);
   return client->pendings && client->outgoing ? TIDE_OK : TIDE_NOMEM;
 }
 

@@ -113,10 +113,10 @@ void tide_leave_end(struct tide_served *client) {
 static bool is_room_left(const struct tide_service *service) {
   struct tide_points *points = service->points;
   struct tide_lock *lock = tide_points_lock(points);
-  bool room =
+  bool enough =
       points->orphans + service->leaving_timelines <= tide_timelines_of_clients(service) / 2;
   tide_lock_give(lock);
-  return room && service->leaving_parts <= service->spare_parts;
+  return enough && service->leaving_parts <= service->spare_parts;
 }
 
 /* Ends the oldest of those that leave, of the user or (NULL) of all, if it is drained or paced. */

@@ -34,7 +34,7 @@ static void flush_outgoing(struct tide_served *client) {
       close(next->descriptor);
       client->outgoing_descriptors--;
     }
-    client->outgoing_first = (client->outgoing_first + 1) % client->outgoing_room;
+    client->outgoing_first = (client->outgoing_first + 1) % client->outgoing_capacity;
     client->outgoing_count--; /* TIDE_LOST: the hang-up's event follows */
   }
   if (!client->outgoing_count) client->outgoing_first = 0;
@@ -42,12 +42,12 @@ static void flush_outgoing(struct tide_served *client) {
 }
 
 static void send_one(struct tide_served *client, const struct tide_outgoing *one) {
-  if (client->outgoing_count == client->outgoing_room) {
+  if (client->outgoing_count == client->outgoing_capacity) {
     client->dropped++;
     if (one->descriptor >= 0) close(one->descriptor);
     return;
   }
-  uint32_t at = (client->outgoing_first + client->outgoing_count++) % client->outgoing_room;
+  uint32_t at = (client->outgoing_first + client->outgoing_count++) % client->outgoing_capacity;
   client->outgoing[at] = *one;
   client->outgoing_descriptors += one->descriptor >= 0;
   if (client->outgoing_count == 1) flush_outgoing(client);
@@ -89,7 +89,7 @@ static void send_refusal(struct tide_served *client, const struct tide_wire_comm
     tide_service_notify(client->service, TIDE_SERVICE_REFUSED, client, status,
                         tide_wire_op_name(command->op));
   /* Answers that are still to come keep their room. */
-  if (client->outgoing_count + client->pending_count + 1 >= client->outgoing_room) {
+  if (client->outgoing_count + client->pending_count + 1 >= client->outgoing_capacity) {
     client->dropped++;
     return;
   }
@@ -236,11 +236,11 @@ static void free_tables(struct tide_served *client) {
   for (; client->outgoing_count; client->outgoing_count--) {
     int fd = client->outgoing[client->outgoing_first].descriptor;
     if (fd >= 0) close(fd);
-    client->outgoing_first = (client->outgoing_first + 1) % client->outgoing_room;
+    client->outgoing_first = (client->outgoing_first + 1) % client->outgoing_capacity;
   }
   tide_free(allocator, client->entries, client->limits.handles, sizeof *client->entries);
   tide_free(allocator, client->pendings, client->limits.waits, sizeof *client->pendings);
-  tide_free(allocator, client->outgoing, client->outgoing_room, sizeof *client->outgoing);
+  tide_free(allocator, client->outgoing, client->outgoing_capacity, sizeof *client->outgoing);
 }
 
 static void say_goodbye(struct tide_served *client, enum tide_status cause) {

@@ -180,7 +180,7 @@ struct tide_served {
   struct tide_pending **pendings; /* limits.waits */
   uint32_t pending_count;
   struct tide_outgoing *outgoing; /* a row: first .. first + count */
-  uint32_t outgoing_room, outgoing_first, outgoing_count;
+  uint32_t outgoing_capacity, outgoing_first, outgoing_count;
   uint32_t outgoing_descriptors;        /* of these messages */
   bool flooded;                         /* epoll tells when there is room in the socket */
   uint32_t timelines, channels, grants; /* in use */

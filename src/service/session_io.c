@@ -77,16 +77,16 @@ enum tide_status tide_session_push(struct tide_session *session, struct tide_wir
 /* ---- answers --------------------------------------------------------------------------- */
 
 static enum tide_status claim_ask(struct tide_session *session, struct tide_session_ask **out_ask) {
-  uint32_t room = session->limits.waits;
-  if (session->ask_count == room) return TIDE_FULL;
+  uint32_t capacity = session->limits.waits;
+  if (session->ask_count == capacity) return TIDE_FULL;
   for (;;) {
-    uint32_t at = session->next_ask++ % room;
+    uint32_t at = session->next_ask++ % capacity;
     struct tide_session_ask *ask = &session->asks[at];
     if (ask->number) continue;
     /* The number is the location plus a round, so that it is new. Zero is no number. */
-    session->ask_round = (session->ask_round + 1) % (UINT32_MAX / room - 1);
-    *ask =
-        (struct tide_session_ask){.number = (session->ask_round + 1) * room + at, .descriptor = -1};
+    session->ask_round = (session->ask_round + 1) % (UINT32_MAX / capacity - 1);
+    *ask = (struct tide_session_ask){.number = (session->ask_round + 1) * capacity + at,
+                                     .descriptor = -1};
     session->ask_count++;
     *out_ask = ask;
     return TIDE_OK;

@@ -203,13 +203,13 @@ static bool ready_locked(struct tide_carrier *carrier, struct tide_fiber *fiber)
   return true;
 }
 
-/* Gives the lock back, and lets carriers that rest look. Without the lock the crew may be gone, if
- * what was queued was its last; but not while one of its carriers is still to be told. */
+/* Gives the lock back, and lets carriers that are idle look. Without the lock the crew may be gone,
+ * if what was queued was its last; but not while one of its carriers is still to be told. */
 static void unlock_and_call(struct tide_carrier *carrier, uint64_t queued) {
   const struct tide_platform *platform = carrier->crew->context->platform;
-  struct tide_carrier *resting = queued ? tide_crew_take_resting(carrier->crew, queued) : NULL;
+  struct tide_carrier *idle = queued ? tide_crew_take_idle(carrier->crew, queued) : NULL;
   unlock(carrier);
-  if (resting) tide_carriers_call(resting, platform);
+  if (idle) tide_carriers_call(idle, platform);
 }
 
 void tide_fiber_ready(struct tide_fiber *fiber) {

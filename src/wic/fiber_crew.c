@@ -39,10 +39,10 @@ static void carrier_main(void *argument) {
 
 static void stop(struct tide_crew *crew) {
   const struct tide_platform *platform = crew->context->platform;
-  tide_lock_take(&crew->rest_lock, platform);
+  tide_lock_take(&crew->idle_lock, platform);
   crew->stop = true;
-  tide_lock_give(&crew->rest_lock);
-  tide_carriers_call(tide_crew_take_resting(crew, crew->carrier_count), platform);
+  tide_lock_give(&crew->idle_lock);
+  tide_carriers_call(tide_crew_take_idle(crew, crew->carrier_count), platform);
   for (uint32_t i = 0; i < crew->started; i++)
     platform->join(platform->self, crew->carriers[i].thread);
 }

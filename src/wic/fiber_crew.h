@@ -6,12 +6,12 @@
  * its stack. Since `parked` and the queue are under one lock, readying is one section, too.
  *
  * A carrier whose queue is empty goes to its own stack, the *loop*, and there takes some fibers
- * from another one's queue, or rests. Resting as in device/workers.h: it joins the list of those at
- * rest, looks through all queues once more, with their locks, and sleeps. Who puts a fiber into a
+ * from another one's queue, or goes idle, as in device/workers.h: it joins the list of those
+ * idle, looks through all queues once more, with their locks, and sleeps. Who puts a fiber into a
  * queue looks at that list afterwards. Of the two sections of the queue's lock one is first: either
- * the one at rest finds the fiber, or who put it there finds the one at rest.
+ * the one idle finds the fiber, or who put it there finds the one idle.
  *
- * Locks are taken in this order: one that a fiber parks with, crew, carrier, rest. */
+ * Locks are taken in this order: one that a fiber parks with, crew, carrier, idle. */
 #ifndef TIDE_WIC_FIBER_CREW_H
 #define TIDE_WIC_FIBER_CREW_H
 
@@ -31,9 +31,9 @@ struct tide_carrier {
   struct tide_fiber_domain loop;
   struct tide_crew *crew;
   struct tide_fiber_watch watch;
-  _Alignas(64) uint32_t state;       /* atomic, waited on: enum carrier_state */
-  struct tide_carrier *next_resting; /* guarded by the rest lock */
-  struct tide_carrier *seen_before;  /* the other that it looked at last, and the turns of that */
+  _Alignas(64) uint32_t state;      /* atomic, waited on: enum carrier_state */
+  struct tide_carrier *next_idle;   /* guarded by the idle lock */
+  struct tide_carrier *seen_before; /* the other that it looked at last, and the turns of that */
   uint32_t seen_turns;
   uint32_t seen; /* which one it looks at next */
   struct tide_thread *thread;
@@ -68,8 +68,8 @@ struct tide_crew {
   struct tide_fiber *free;
   struct tide_fiber_jobs *jobs, *last_jobs;
 
-  _Alignas(64) struct tide_lock rest_lock;
-  struct tide_carrier *resting; /* atomic, changes under the rest lock */
+  _Alignas(64) struct tide_lock idle_lock;
+  struct tide_carrier *idle; /* atomic, changes under the idle lock */
   bool stop;
   uint32_t arrived;   /* atomic, waited on: carriers that run */
   uint32_t displaced; /* atomic: those of them that may not use their CPU */
@@ -79,9 +79,9 @@ struct tide_crew {
 struct tide_carrier *tide_carrier_self(void);
 /* The loop of the carrier that calls. Returns when there is nothing to do and the crew stops. */
 void tide_carrier_loop(struct tide_carrier *carrier);
-/* Up to `count` of those at rest, a chain by next_resting, who are not at rest any more and must be
+/* Up to `count` of those idle, a chain by next_idle, who are not idle any more and must be
  * called. NULL: none. */
-struct tide_carrier *tide_crew_take_resting(struct tide_crew *crew, uint64_t count);
+struct tide_carrier *tide_crew_take_idle(struct tide_crew *crew, uint64_t count);
 /* Touches each no more, once it is told. */
 void tide_carriers_call(struct tide_carrier *first, const struct tide_platform *platform);
 /* A chain of `count` ready fibers, which belong to nobody or to this carrier's own loop. */

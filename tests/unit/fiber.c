@@ -304,7 +304,7 @@ TEST(who_was_readied_does_not_park) {
   CHECK(done);
 }
 
-/* ---- carriers at rest -------------------------------------------------------------------- */
+/* ---- idle carriers ----------------------------------------------------------------------- */
 
 static uint32_t wakes;
 
@@ -314,11 +314,11 @@ static void counting_wake(void *self, const uint32_t *word, uint32_t count) {
   tide_platform_linux()->wake(NULL, word, count);
 }
 
-static uint32_t resting(struct tide_crew *crew) {
+static uint32_t idle(struct tide_crew *crew) {
   uint32_t count = 0;
-  lock(&crew->rest_lock);
-  for (struct tide_carrier *at = crew->resting; at; at = at->next_resting) count++;
-  tide_lock_give(&crew->rest_lock);
+  lock(&crew->idle_lock);
+  for (struct tide_carrier *at = crew->idle; at; at = at->next_idle) count++;
+  tide_lock_give(&crew->idle_lock);
   return count;
 }
 
@@ -349,7 +349,7 @@ TEST(one_wake_for_each_carrier_that_sleeps) {
   CHECK_OK(tide_crew_create(context, &params, &crew));
   CHECK_OK(tide_crew_run(crew, parks_twice, &gate, 100));
   until(&gate.fibers, 100);
-  while (resting(crew) < 2) sched_yield();
+  while (idle(crew) < 2) sched_yield();
   uint32_t before = tide_load_acquire(&wakes);
   struct tide_fiber *first = take_some(&gate, 100, &count);
   CHECK_EQ_U64(count, 100);

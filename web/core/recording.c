@@ -9,7 +9,7 @@
 #define WATCHED 512 /* queues */
 
 void *view_add_row(struct rows *rows, size_t size, size_t count) {
-  if (!tide_array_reserve_unset(view.allocator, &rows->items, &rows->room, rows->count + count,
+  if (!tide_array_reserve_unset(view.allocator, &rows->items, &rows->capacity, rows->count + count,
                                 size)) {
     view.failed = true;
     return NULL;
@@ -114,7 +114,7 @@ static size_t hash(const void *at) {
 }
 
 static struct object *find(const void *at) {
-  size_t mask = view.object_room - 1, i = hash(at) & mask;
+  size_t mask = view.object_capacity - 1, i = hash(at) & mask;
   while (view.objects[i].at && view.objects[i].at != at) i = (i + 1) & mask;
   return &view.objects[i];
 }
@@ -122,14 +122,14 @@ static struct object *find(const void *at) {
 void view_record_made(void *user, const struct tide_run *run) {
   (void)user;
   tide_explanation_follow(&view.explanation, run);
-  size_t room = 16;
-  while (room < 2 * view.tables->timeline_count + 2) room *= 2;
-  view.objects = tide_alloc(view.allocator, room, sizeof *view.objects);
+  size_t capacity = 16;
+  while (capacity < 2 * view.tables->timeline_count + 2) capacity *= 2;
+  view.objects = tide_alloc(view.allocator, capacity, sizeof *view.objects);
   if (!view.objects) {
     view.failed = true;
     return;
   }
-  view.object_room = room;
+  view.object_capacity = capacity;
   for (uint32_t i = 0; run->queues && i < view.tables->queue_count; i++)
     view.queues[i] = run->queues[i].queue;
   for (uint32_t i = 0; i < view.tables->queue_count; i++) {
@@ -142,7 +142,7 @@ void view_record_made(void *user, const struct tide_run *run) {
 }
 
 static uint32_t timeline_of(const void *object) {
-  if (!object || !view.object_room) return TIDE_VIEW_NONE;
+  if (!object || !view.object_capacity) return TIDE_VIEW_NONE;
   struct object *found = find(object);
   return found->at ? found->index : TIDE_VIEW_NONE;
 }
@@ -246,14 +246,14 @@ static void note_after(const struct tide_event *event, struct tide_view_operatio
     op->after = in_order ? TIDE_VIEW_NONE : op->known;
     return;
   }
-  uint8_t room = now->count < 255 ? (uint8_t)(now->count + 1) : 255;
-  struct tide_frontier *after = tide_alloc(view.allocator, 1, tide_frontier_size(room));
+  uint8_t capacity = now->count < 255 ? (uint8_t)(now->count + 1) : 255;
+  struct tide_frontier *after = tide_alloc(view.allocator, 1, tide_frontier_size(capacity));
   if (!after) {
     view.failed = true;
     return;
   }
   struct tide_eviction eviction = {.keep = event->axis};
-  tide_frontier_init(after, room);
+  tide_frontier_init(after, capacity);
   tide_frontier_copy(after, now, NULL);
   if (in_order) tide_frontier_raise(after, event->axis, event->epoch, &eviction);
   op->after = add_frontier(after);

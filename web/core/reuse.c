@@ -21,7 +21,7 @@ void view_reuse_end(void) {
   for (size_t i = 0; i < view.deaths.count; i++)
     if (deaths[i].death)
       tide_free(a, deaths[i].death, 1, tide_death_size(deaths[i].death->frontier.capacity));
-  tide_free(a, deaths, view.deaths.room, sizeof *deaths);
+  tide_free(a, deaths, view.deaths.capacity, sizeof *deaths);
   if (!view.tables) return;
   size_t queues = view.tables->queue_count, collectives = view.tables->collective_count;
   tide_free(a, view.moment.newest, queues, sizeof *view.moment.newest);

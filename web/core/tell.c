@@ -6,16 +6,16 @@
 /* The answer grows; where there is no memory it stays as it is, and ends. */
 static void put(void *self, const char *bytes, size_t size) {
   (void)self;
-  if (view.answer_size + size + 1 > view.answer_room) {
+  if (view.answer_size + size + 1 > view.answer_capacity) {
     size_t room = (view.answer_size + size + 1) * 2;
     char *more = view.allocator->alloc(view.allocator->self, room, 16);
     if (!more) return;
     if (view.answer) {
       memcpy(more, view.answer, view.answer_size);
-      view.allocator->free(view.allocator->self, view.answer, view.answer_room);
+      view.allocator->free(view.allocator->self, view.answer, view.answer_capacity);
     }
     view.answer = more;
-    view.answer_room = room;
+    view.answer_capacity = room;
   }
   memcpy(view.answer + view.answer_size, bytes, size);
   view.answer_size += size;

@@ -10,12 +10,12 @@ struct view view;
 
 char *tide_view_room(uint32_t size) {
   if (!view.allocator) tide_view_begin();
-  if (size <= view.room_size) return view.room;
+  if (size <= view.capacity_size) return view.capacity;
   char *room = view.allocator->alloc(view.allocator->self, size, 16);
   if (!room) return NULL;
-  if (view.room) view.allocator->free(view.allocator->self, view.room, view.room_size);
-  view.room = room;
-  view.room_size = size;
+  if (view.capacity) view.allocator->free(view.allocator->self, view.capacity, view.capacity_size);
+  view.capacity = room;
+  view.capacity_size = size;
   return room;
 }
 
@@ -49,12 +49,12 @@ static void end(void) {
               sizeof **view.operation_of);
   if (view.operation_of)
     tide_free(a, view.operation_of, view.tables->queue_count, sizeof *view.operation_of);
-  tide_free(a, view.objects, view.object_room, sizeof *view.objects);
+  tide_free(a, view.objects, view.object_capacity, sizeof *view.objects);
   for (size_t i = 0; i < TIDE_VIEW_ARRAY_COUNT; i++)
-    tide_free(a, view.rows[i].items, view.rows[i].room, sizes[i]);
+    tide_free(a, view.rows[i].items, view.rows[i].capacity, sizes[i]);
   view_reuse_end();
   for (size_t i = 0; i < 2; i++)
-    tide_free(a, view.turns[i].items, view.turns[i].room, sizeof(uint32_t));
+    tide_free(a, view.turns[i].items, view.turns[i].capacity, sizeof(uint32_t));
   if (view.tables) {
     size_t queues = view.tables->queue_count;
     tide_free(a, view.in_order, queues, sizeof *view.in_order);
@@ -67,8 +67,8 @@ static void end(void) {
   }
   tide_plan_destroy(view.plan);
   tide_program_destroy(view.program);
-  if (view.room) a->free(a->self, view.room, view.room_size);
-  if (view.answer) a->free(a->self, view.answer, view.answer_room);
+  if (view.capacity) a->free(a->self, view.capacity, view.capacity_size);
+  if (view.answer) a->free(a->self, view.answer, view.answer_capacity);
 }
 #else
 static void end(void) {} /* the heap forgets all of it */
@@ -87,11 +87,11 @@ void tide_view_option(uint32_t option, double value) {
 
 uint32_t tide_view_setting(uint32_t length) {
   size_t equals = 0;
-  if (length > view.room_size || view.setting_count == VIEW_SETTINGS ||
+  if (length > view.capacity_size || view.setting_count == VIEW_SETTINGS ||
       view.setting_used + length + 1 > VIEW_SETTING_TEXT)
     return TIDE_FULL;
   char *text = view.setting_text + view.setting_used;
-  memcpy(text, view.room, length);
+  memcpy(text, view.capacity, length);
   text[length] = 0;
   while (equals < length && text[equals] != '=') equals++;
   if (!equals || equals == length) return TIDE_INVALID;
@@ -121,10 +121,10 @@ uint32_t tide_view_load(uint32_t length) {
   struct tide_report report = {.diags = diags, .capacity = VIEW_DIAGS};
   struct tide_body_set set;
   set.bodies = tide_kernel_bodies(&set.count);
-  if (length > view.room_size || view.program) return TIDE_INVALID;
+  if (length > view.capacity_size || view.program) return TIDE_INVALID;
   struct tide_program_params program = {.struct_size = sizeof program,
                                         .allocator = view.allocator,
-                                        .text = length ? view.room : "",
+                                        .text = length ? view.capacity : "",
                                         .length = length};
   struct tide_plan_params plan = {.struct_size = sizeof plan,
                                   .bodies = &set,
@@ -211,7 +211,7 @@ uint32_t tide_view_explain(uint32_t length) {
   view_answer_begin();
   if (!view.simulation) return TIDE_INVALID;
   tide_text_init(&text, name, sizeof name);
-  tide_text_bytes(&text, view.room, length < view.room_size ? length : view.room_size);
+  tide_text_bytes(&text, view.capacity, length < view.capacity_size ? length : view.capacity_size);
   view.json.dense = false;
   return tide_explain_json(&view.explanation, &view.json, name);
 }

@@ -14,7 +14,7 @@
 
 struct rows { /* a growing array */
   void *items;
-  size_t count, room;
+  size_t count, capacity;
 };
 
 struct object { /* which timeline or buffer of the plan an address is */
@@ -51,7 +51,7 @@ struct view {
   struct rows rows[TIDE_VIEW_ARRAY_COUNT];
   uint32_t **operation_of; /* by queue, by sequence - 1 */
   struct object *objects;  /* by hash of the address */
-  size_t object_room;
+  size_t object_capacity;
   struct rows turns[2];         /* buffers that are handed out, and freed */
   size_t turn[2];               /* how many were */
   struct rows deaths;           /* struct view_death, in the order of the frees */
@@ -64,8 +64,8 @@ struct view {
   uint32_t step_of; /* the operation that the newest step is about */
   uint32_t step_kind;
   bool failed; /* out of memory while recording */
-  char *room, *answer;
-  size_t room_size, answer_size, answer_room;
+  char *capacity, *answer;
+  size_t capacity_size, answer_size, answer_capacity;
   struct tide_json json;
 };
 

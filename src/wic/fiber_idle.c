@@ -2,28 +2,28 @@
 #include "base/check.h"
 #include "wic/fiber_crew.h"
 
-enum carrier_state { AWAKE, RESTING };
+enum carrier_state { AWAKE, IDLE };
 
-struct tide_carrier *tide_crew_take_resting(struct tide_crew *crew, uint64_t count) {
-  if (!tide_load_relaxed(&crew->resting)) return NULL;
-  tide_lock_take(&crew->rest_lock, crew->context->platform);
-  struct tide_carrier *first = crew->resting, *last = NULL;
+struct tide_carrier *tide_crew_take_idle(struct tide_crew *crew, uint64_t count) {
+  if (!tide_load_relaxed(&crew->idle)) return NULL;
+  tide_lock_take(&crew->idle_lock, crew->context->platform);
+  struct tide_carrier *first = crew->idle, *last = NULL;
   for (struct tide_carrier *at = first; at && count > 0; count--) {
     last = at;
-    at = at->next_resting;
+    at = at->next_idle;
   }
   if (last) {
-    tide_store_relaxed(&crew->resting, last->next_resting);
-    last->next_resting = NULL;
+    tide_store_relaxed(&crew->idle, last->next_idle);
+    last->next_idle = NULL;
   }
-  tide_lock_give(&crew->rest_lock);
+  tide_lock_give(&crew->idle_lock);
   return first;
 }
 
 void tide_carriers_call(struct tide_carrier *first, const struct tide_platform *platform) {
   for (struct tide_carrier *carrier = first, *next; carrier; carrier = next) {
     uint32_t *state = &carrier->state;
-    next = carrier->next_resting;
+    next = carrier->next_idle;
     tide_store_release(state, (uint32_t)AWAKE);
     platform->wake(platform->self, state, 1);
   }
@@ -36,7 +36,7 @@ static bool looks_ready(const struct tide_crew *crew) {
   return ready;
 }
 
-/* It is not at rest meanwhile, so whoever readies a fiber need not wake it. Others that want this
+/* It is not idle meanwhile, so whoever readies a fiber need not wake it. Others that want this
  * processor get it. */
 bool tide_carrier_linger(const struct tide_carrier *carrier) {
   enum { LOOKS = 32 };
@@ -69,30 +69,30 @@ static bool somebody_is_ready(struct tide_crew *crew) {
 /* Out of the list; nothing happens when somebody took it off already. */
 static void get_up(struct tide_carrier *carrier) {
   struct tide_crew *crew = carrier->crew;
-  tide_lock_take(&crew->rest_lock, crew->context->platform);
-  struct tide_carrier *before = NULL, *at = crew->resting;
-  for (; at && at != carrier; at = at->next_resting) before = at;
-  if (at && before) before->next_resting = carrier->next_resting;
-  else if (at) tide_store_relaxed(&crew->resting, carrier->next_resting);
+  tide_lock_take(&crew->idle_lock, crew->context->platform);
+  struct tide_carrier *before = NULL, *at = crew->idle;
+  for (; at && at != carrier; at = at->next_idle) before = at;
+  if (at && before) before->next_idle = carrier->next_idle;
+  else if (at) tide_store_relaxed(&crew->idle, carrier->next_idle);
   if (at) tide_store_relaxed(&carrier->state, (uint32_t)AWAKE);
-  tide_lock_give(&crew->rest_lock);
+  tide_lock_give(&crew->idle_lock);
 }
 
 bool tide_carrier_rest(struct tide_carrier *carrier) {
   struct tide_crew *crew = carrier->crew;
   const struct tide_platform *platform = crew->context->platform;
-  tide_lock_take(&crew->rest_lock, platform);
+  tide_lock_take(&crew->idle_lock, platform);
   bool stop = crew->stop;
   if (!stop) {
-    tide_store_relaxed(&carrier->state, (uint32_t)RESTING);
-    carrier->next_resting = crew->resting;
-    tide_store_relaxed(&crew->resting, carrier);
+    tide_store_relaxed(&carrier->state, (uint32_t)IDLE);
+    carrier->next_idle = crew->idle;
+    tide_store_relaxed(&crew->idle, carrier);
   }
-  tide_lock_give(&crew->rest_lock);
+  tide_lock_give(&crew->idle_lock);
   if (stop) return false;
   if (somebody_is_ready(crew)) get_up(carrier);
   /* Whoever took it off the list still has to touch it, so it waits for that in any case. */
-  while (tide_load_acquire(&carrier->state) == RESTING)
-    platform->wait(platform->self, &carrier->state, RESTING, TIDE_FOREVER);
+  while (tide_load_acquire(&carrier->state) == IDLE)
+    platform->wait(platform->self, &carrier->state, IDLE, TIDE_FOREVER);
   return true;
 }
