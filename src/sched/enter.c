@@ -8,6 +8,7 @@
 void tide_sched_disown_last(struct tide_sched *sched, struct tide_timeline *timeline) {
   if (!timeline->ends_singly)
     tide_timeline_fail_locked(timeline, 0, TIDE_CANCELLED, NULL, &sched->fired);
+  tide_context_disown(timeline->context, &timeline->owned);
   if (tide_timeline_let_go_locked(timeline, false)) tide_timeline_free(timeline);
 }
 
@@ -62,8 +63,8 @@ TIDE_APART static void import_past(struct tide_queue *queue, const struct tide_f
   tide_sched_learn(queue, past);
 }
 
-/* Marks the uses of buffers whose past is unknown here: it must finish before the start. The queue
- * then knows it, since later operations are ordered behind this one. */
+/* Marks the uses of buffers with a past that the queue does not know: this past must finish before
+ * the start. The queue then knows the past, since later operations are ordered behind this one. */
 TIDE_APART static void add_gap_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next) {
@@ -230,7 +231,7 @@ static uint64_t assign_epoch(struct tide_queue *queue, struct tide_op *op) {
   op->state = TIDE_OP_ENTERED;
   slot->op = op;
   slot->version = queue->version;
-  tide_fetch_lines(&queue->slots[(epoch + 4) & queue->ring_mask], 1); /* for a later entry */
+  tide_fetch_lines(&queue->slots[(epoch + 4) & queue->ring_mask], 1); /* a later entry's slot */
   if (queue->in_order) *tide_frontier_at(queue->position.frontier, queue->version.own) = epoch;
   tide_tracker_give(queue->tracked, epoch); /* before any buffer records it */
   op->work.status = (enum tide_status)(uint32_t)queue->sched->stats.entered++; /* tide_op_turn */
@@ -331,8 +332,8 @@ static void count_held(struct tide_op *op, bool add) {
   }
 }
 
-/* Appends the operation, whose signals are reserved, to the held list. Its waits are queued once no
- * firm operation is held before it. */
+/* Appends the operation to the held list. Its signals are reserved before; its waits are queued
+ * once no firm operation is held before it. */
 void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   op->state = TIDE_OP_HELD;

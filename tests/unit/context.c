@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
 #include <unistd.h>
 
 /* ---- an allocator that counts ---- */
@@ -23,6 +24,7 @@ static void counted_free(void *self, void *memory, size_t size) {
   const struct tide_allocator *system = tide_allocator_system();
   (void)self;
   if (memory) tide_fetch_sub((uint64_t *)&live, (uint64_t)size);
+  if (memory) memset(memory, 0xdd, size); /* a later use is noticed */
   system->free(system->self, memory, size);
 }
 static const struct tide_allocator counted = {counted_alloc, counted_free, NULL};
@@ -221,6 +223,30 @@ TEST(a_released_timeline_is_its_waiters) {
   close_context(context);
 }
 
+/* The operation drops the last owner, not the user. */
+TEST(a_released_timeline_is_its_signallers) {
+  struct tide_context *context = open_context();
+  struct tide_device *device;
+  struct tide_queue *queue;
+  struct tide_timeline *go, *first, *last;
+  CHECK_OK(tide_cpu_open(context, NULL, &device));
+  CHECK_OK(tide_queue_create(device, NULL, &queue));
+  CHECK_OK(tide_timeline_create(context, NULL, &first));
+  CHECK_OK(tide_timeline_create(context, NULL, &go));
+  CHECK_OK(tide_timeline_create(context, NULL, &last));
+  struct tide_operation operation = {
+      .body = &counting,
+      TIDE_WAITS({go, 1}),
+      TIDE_SIGNALS(TIDE_SIGNAL(first, 1), TIDE_SIGNAL(last, 1)),
+  };
+  CHECK_OK(tide_queue_submit(queue, &operation, NULL, NULL));
+  tide_timeline_release(first);
+  tide_timeline_release(last);
+  CHECK_OK(tide_timeline_signal(go, 1, NULL));
+  CHECK_OK(tide_queue_drain(queue, TIDE_FOREVER));
+  close_context(context);
+}
+
 static void wait_job(void *argument, uint64_t index) {
   (void)index;
   CHECK_STATUS(tide_timeline_wait(argument, 1, TIDE_FOREVER), TIDE_CANCELLED);
@@ -364,8 +390,9 @@ TEST(deadlines_are_absolute_and_do_not_wrap) {
 TEST_MAIN(CASE(an_empty_context), CASE(objects_that_operations_use),
           CASE(a_collective_and_its_parts), CASE(waiters_of_the_host), CASE(points_and_a_channel),
           CASE(fibers_end_first), CASE(calls_of_the_end_may_signal),
-          CASE(a_released_timeline_is_its_waiters), CASE(waits_inside_of_the_context_end),
-          CASE(a_running_body_is_awaited), CASE(a_submit_waits_for_capacity_up_to_its_deadline),
+          CASE(a_released_timeline_is_its_waiters), CASE(a_released_timeline_is_its_signallers),
+          CASE(waits_inside_of_the_context_end), CASE(a_running_body_is_awaited),
+          CASE(a_submit_waits_for_capacity_up_to_its_deadline),
           CASE(a_waiting_submit_hears_of_the_queues_end),
           CASE(a_waiting_submit_hears_of_a_lost_device),
           CASE(deadlines_are_absolute_and_do_not_wrap))
