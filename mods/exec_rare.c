@@ -1,5 +1,5 @@
-/* Execution: what is not in the innermost loop: memory that isn't the thread's own, registers,
- * atomics, schedulers, windows and the progress of a cluster. */
+/* Execution of instructions that are not in the innermost loop: memory outside the thread's frame,
+ * registers, atomics, schedulers, windows and the progress of a cluster. */
 #include "mods/exec.h"
 #include "base/alloc.h"
 
@@ -26,7 +26,7 @@ static void *bytes_inside(struct tide_exec_machine *machine, uint32_t thread, ui
                    wanted, (unsigned long long)offset);
     return NULL;
   }
-  /* Offsets in the upper half are ones below the object. */
+  /* Offsets in the upper half lie below the object. */
   bool below = offset >> (TIDE_EXEC_OFFSET_BITS - 1);
   tide_exec_fail(machine, thread, pc, "accesses %u bytes at byte %s%llu of a memory of %llu",
                  wanted, below ? "-" : "",
@@ -64,7 +64,7 @@ void *tide_exec_access(struct tide_exec_machine *machine, uint32_t thread, uint3
                       machine->program->shared_size, offset, size);
 }
 
-static int64_t combine(int64_t old, int64_t value, int32_t how) {
+static int64_t combine_integers(int64_t old, int64_t value, int32_t how) {
   switch (how) {
     case 0: return value;
     case 1: return (int64_t)((uint64_t)old + (uint64_t)value);
@@ -82,7 +82,8 @@ static int64_t combine(int64_t old, int64_t value, int32_t how) {
   }
 }
 
-/* f32 too: the sum of two is as exact in f64 as it must be. A number wins over NaN. */
+/* Combines two floats, f32 or f64: the sum of two f32 is exact enough in f64. A number wins over
+ * NaN. */
 static double combine_floats(double old, double value, int32_t how) {
   switch (how) {
     case 11: return old + value;
@@ -112,7 +113,8 @@ static void write_cell(void *memory, unsigned cell, int64_t value) {
   }
 }
 
-static enum tide_exec_next atomic(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc) {
+static enum tide_exec_next step_atomic(struct tide_exec_machine *machine, uint32_t thread,
+                                       uint32_t pc) {
   static const uint8_t sizes[] = {1, 2, 4, 8, 2, 2, 4, 8};
   instruction *i = instruction_at(machine, pc);
   int64_t *f = tide_exec_frame(machine, thread);
@@ -132,13 +134,13 @@ static enum tide_exec_next atomic(struct tide_exec_machine *machine, uint32_t th
         tide_exec_of_f32((float)combine_floats(tide_exec_f32(old), tide_exec_f32(value), i->imm));
   else if (i->w == TIDE_CELL_F64)
     next = tide_exec_of_f64(combine_floats(tide_exec_f64(old), tide_exec_f64(value), i->imm));
-  else next = combine(old, value, i->imm);
+  else next = combine_integers(old, value, i->imm);
   write_cell(memory, i->w, next);
   f[i->d] = old;
   return TIDE_EXEC_GOES_ON;
 }
 
-/* mapa: the same place in the shared memory of a CTA of the cluster. */
+/* mapa: the same offset in the shared memory of another CTA of the cluster. */
 static enum tide_exec_next rank_address(struct tide_exec_machine *machine, uint32_t thread,
                                         uint32_t pc) {
   int64_t *f = tide_exec_frame(machine, thread);
@@ -163,7 +165,8 @@ static uint32_t index_along(uint32_t index, const uint32_t size[3], uint32_t axi
   return axis == 1 ? index / size[0] % size[1] : index / size[0] / size[1];
 }
 
-static int64_t special(struct tide_exec_machine *machine, uint32_t thread, uint32_t which) {
+static int64_t special_register(struct tide_exec_machine *machine, uint32_t thread,
+                                uint32_t which) {
   const struct tide_exec_cta *cta = cta_of(machine, thread);
   const struct tide_exec_shape *shape = &machine->shape;
   uint32_t tid = thread % machine->block_threads, axis = which % 3;
@@ -203,17 +206,18 @@ static struct tide_exec_plan *find_plan(struct tide_exec_machine *machine, tide_
   return NULL;
 }
 
-static enum tide_exec_next scheduler(struct tide_exec_machine *machine, uint32_t thread,
-                                     uint32_t pc) {
+static enum tide_exec_next create_scheduler(struct tide_exec_machine *machine, uint32_t thread,
+                                            uint32_t pc) {
   instruction *i = instruction_at(machine, pc);
   int64_t *f = tide_exec_frame(machine, thread);
   tide_ir_op op = machine->program->code.ops[pc];
   int64_t wanted[4] = {f[i->a], f[i->b], f[i->c], i->imm == INT32_MIN ? 0 : f[i->imm]};
   uint32_t sizes[4];
-  const char *why = "sizes below 0";
+  const char *why = "";
   for (int n = 0; n < 4; n++) {
-    if (wanted[n] < 0 || wanted[n] > INT32_MAX)
-      return tide_exec_fail(machine, thread, pc, "can't schedule %s", why);
+    if (wanted[n] < 0) return tide_exec_fail(machine, thread, pc, "can't schedule sizes below 0");
+    if (wanted[n] > INT32_MAX)
+      return tide_exec_fail(machine, thread, pc, "can't schedule sizes above %d", INT32_MAX);
     sizes[n] = (uint32_t)wanted[n];
   }
   struct tide_exec_plan *plan = find_plan(machine, op, sizes);
@@ -241,7 +245,7 @@ static enum tide_exec_next scheduler(struct tide_exec_machine *machine, uint32_t
   return TIDE_EXEC_GOES_ON;
 }
 
-/* The slots of a work tile: which plan it is of, then the work. */
+/* Stores a work tile in its slots: the plan's number, then the work. */
 static void keep_work(int64_t *slots, int64_t plan, const struct tide_tile_work *work) {
   slots[0] = plan;
   memcpy(slots + 1, work, sizeof *work);
@@ -300,8 +304,8 @@ static enum tide_exec_next work_get(struct tide_exec_machine *machine, uint32_t 
 
 /* ---- windows ---- */
 
-/* A CTA's first thread opens another window, when others may not have closed the one before yet:
- * all of them have come to its end. */
+/* The first thread of a CTA to open the next window resets the progress. Other threads may not have
+ * closed the previous window yet, but all have reached its end. */
 static void next_window(struct tide_exec_machine *machine, struct tide_exec_cta *cta) {
   cta->windows++;
   cta->progress = 0;
@@ -327,7 +331,8 @@ static enum tide_exec_next window_open(struct tide_exec_machine *machine, uint32
   return TIDE_EXEC_GOES_ON;
 }
 
-/* How many main loops all threads of a CTA have left, when the last one of them has left one. */
+/* Updates the number of main loops that all threads of a CTA have left, after the last thread has
+ * left one. */
 static void count_left(struct tide_exec_machine *machine, uint32_t cta_index) {
   struct tide_exec_cta *cta = &machine->ctas[cta_index];
   const struct tide_exec_thread *threads = machine->threads + cta_index * machine->block_threads;
@@ -363,7 +368,7 @@ static enum tide_exec_next window_close(struct tide_exec_machine *machine, uint3
   return leave_loop(machine, thread, pc, false);
 }
 
-static enum tide_exec_next throttle(struct tide_exec_machine *machine, uint32_t thread) {
+static enum tide_exec_next answer_query(struct tide_exec_machine *machine, uint32_t thread) {
   struct tide_exec_cta *cta = cta_of(machine, thread);
   machine->throttles++;
   if (cta->query == TIDE_QUERY_ASKED && cta->in_window) {
@@ -373,8 +378,8 @@ static enum tide_exec_next throttle(struct tide_exec_machine *machine, uint32_t 
   return TIDE_EXEC_GOES_ON;
 }
 
-/* The progress contract: nobody begins another turn of a main loop that another CTA of the cluster
- * has left: window for window. */
+/* Checks the progress contract: no thread may begin another iteration of a main loop that another
+ * CTA of the cluster has left. The loops are compared window by window. */
 static enum tide_exec_next loop_turn(struct tide_exec_machine *machine, uint32_t thread,
                                      uint32_t pc) {
   struct tide_exec_cta *own = cta_of(machine, thread);
@@ -401,21 +406,23 @@ enum tide_exec_next tide_exec_step_rare(struct tide_exec_machine *machine, uint3
   instruction *i = instruction_at(machine, pc);
   int64_t *f = tide_exec_frame(machine, thread);
   switch (i->code) {
-    case TIDE_EXEC_REGISTER: f[i->d] = special(machine, thread, i->w); return TIDE_EXEC_GOES_ON;
+    case TIDE_EXEC_REGISTER:
+      f[i->d] = special_register(machine, thread, i->w);
+      return TIDE_EXEC_GOES_ON;
     case TIDE_EXEC_ADDRESS:
       f[i->d] = (int64_t)tide_exec_pointer(TIDE_EXEC_SHARED, tide_exec_cta_of(machine, thread),
                                            (uint32_t)i->imm);
       return TIDE_EXEC_GOES_ON;
     case TIDE_EXEC_RANK_ADDRESS: return rank_address(machine, thread, pc);
     case TIDE_EXEC_ATOMIC:
-    case TIDE_EXEC_EXCHANGE: return atomic(machine, thread, pc);
-    case TIDE_EXEC_SCHEDULER: return scheduler(machine, thread, pc);
+    case TIDE_EXEC_EXCHANGE: return step_atomic(machine, thread, pc);
+    case TIDE_EXEC_SCHEDULER: return create_scheduler(machine, thread, pc);
     case TIDE_EXEC_WORK_FIRST: return work_first(machine, thread, pc);
     case TIDE_EXEC_WORK_NEXT: return work_next(machine, thread, pc);
     case TIDE_EXEC_WORK_GET: return work_get(machine, thread, pc);
     case TIDE_EXEC_WINDOW_OPEN: return window_open(machine, thread, pc);
     case TIDE_EXEC_WINDOW_CLOSE: return window_close(machine, thread, pc);
-    case TIDE_EXEC_THROTTLE: return throttle(machine, thread);
+    case TIDE_EXEC_THROTTLE: return answer_query(machine, thread);
     case TIDE_EXEC_LOOP_TURN: return loop_turn(machine, thread, pc);
     case TIDE_EXEC_CLAIM: return tide_exec_check_claim(machine, thread, pc);
     case TIDE_EXEC_LOOP_LEAVE: return leave_loop(machine, thread, pc, true);

@@ -1,6 +1,6 @@
-/* Operations of programs that take. One queue has one medium, since it runs one operation at a
- * time. An argument's pieces become runs of pages, each with the tags of whatever lies in it; the
- * body gets the consumers' view of them in the place of the buffer. */
+/* Operations of programs that take. Each queue has one medium, since a queue of a taker runs one
+ * operation at a time. The pieces of an argument become runs of pages. Each run carries the tags of
+ * all pieces in it. The body gets the consumer's view of the pages instead of the buffer. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "base/text.h"
@@ -22,9 +22,10 @@ struct run {
   size_t first, last; /* pages, `last` included */
   uint32_t tag_count;
   struct tide_tag tags[TIDE_REQUEST_TAGS];
+  enum tide_status status; /* the first failure of a tag that found no slot */
 };
 
-/* One argument that is not there yet. */
+/* An argument with at least one piece that has not arrived yet. */
 struct loading {
   const struct tide_taken_argument *taken;
   size_t run_count;
@@ -38,48 +39,53 @@ static bool is_there(const struct tide_taken_piece *piece) {
   return tide_timeline_query(piece->timeline) >= piece->value;
 }
 
-/* What there is no room for is waited for at once. */
+/* Adds a tag to a run; blocks until the tag is reached when the run has no free tag slot. */
 static void add_tag(struct run *run, struct tide_tag tag) {
   for (uint32_t i = 0; i < run->tag_count; i++) {
     if (run->tags[i].timeline != tag.timeline) continue;
     if (run->tags[i].value < tag.value) run->tags[i].value = tag.value;
     return;
   }
-  if (run->tag_count < TIDE_REQUEST_TAGS) run->tags[run->tag_count++] = tag;
-  else (void)!tide_timeline_wait(tag.timeline, tag.value, TIDE_FOREVER); /* a failure: see below */
+  if (run->tag_count < TIDE_REQUEST_TAGS) {
+    run->tags[run->tag_count++] = tag;
+    return;
+  }
+  enum tide_status status = tide_timeline_wait(tag.timeline, tag.value, TIDE_FOREVER);
+  if (run->status == TIDE_OK) run->status = status;
 }
 
-/* The second one goes into the first. */
-static void merge(struct loading *l, size_t at) {
+/* Merges run `at` + 1 into run `at`. */
+static void merge_runs(struct loading *l, size_t at) {
   struct run *a = &l->runs[at], *b = &l->runs[at + 1];
   if (b->first < a->first) a->first = b->first;
   if (b->last > a->last) a->last = b->last;
   for (uint32_t i = 0; i < b->tag_count; i++) add_tag(a, b->tags[i]);
+  if (a->status == TIDE_OK) a->status = b->status;
   for (size_t i = at + 1; i + 1 < l->run_count; i++) l->runs[i] = l->runs[i + 1];
   l->run_count--;
 }
 
-/* The two neighbours that are shortest together. */
+/* Frees a run slot: merges the two neighbours that span the fewest pages together. */
 static void make_room(struct loading *l) {
   size_t best = 0;
   for (size_t i = 1; i + 1 < l->run_count; i++)
     if (l->runs[i + 1].last - l->runs[i].first < l->runs[best + 1].last - l->runs[best].first)
       best = i;
-  merge(l, best);
+  merge_runs(l, best);
 }
 
-/* In the order of their pages; what shares a page is one run. */
+/* Inserts a run in the order of pages and merges it with runs that share a page with it. */
 static void add_run(struct loading *l, struct run run) {
   size_t at = 0;
   if (l->run_count == RUNS) make_room(l);
   while (at < l->run_count && l->runs[at].first <= run.first) at++;
   for (size_t i = l->run_count++; i > at; i--) l->runs[i] = l->runs[i - 1];
   l->runs[at] = run;
-  if (at && l->runs[at - 1].last >= run.first) merge(l, --at);
-  while (at + 1 < l->run_count && l->runs[at].last >= l->runs[at + 1].first) merge(l, at);
+  if (at && l->runs[at - 1].last >= run.first) merge_runs(l, --at);
+  while (at + 1 < l->run_count && l->runs[at].last >= l->runs[at + 1].first) merge_runs(l, at);
 }
 
-/* What nobody writes is there with what stands before it. */
+/* Extends the runs over all pages: a page that no piece covers joins the run before it. */
 static void close_gaps(struct loading *l, size_t pages) {
   l->runs[0].first = 0;
   for (size_t i = 0; i + 1 < l->run_count; i++) l->runs[i].last = l->runs[i + 1].first - 1;
@@ -116,7 +122,7 @@ static enum tide_status load_argument(struct taker *taker, struct loading *l,
     memcpy(request->tags, run->tags, sizeof run->tags);
   }
   enum tide_status status;
-  /* What the operation before this one had is free in a moment. */
+  /* The pages of the previous operation are released shortly. */
   while ((status = tide_medium_request(taker->medium, l->requests, l->run_count)) == TIDE_FULL)
     taker->platform->yield(taker->platform->self);
   if (status == TIDE_OK) argument->data = (void *)(uintptr_t)l->requests[0].data;
@@ -124,7 +130,8 @@ static enum tide_status load_argument(struct taker *taker, struct loading *l,
   return status;
 }
 
-/* When a run stalled, is told of the first piece in it that had a share in that. */
+/* Records the status in each piece that starts in the run. The first of them gets the run's stall
+ * times. */
 static void note_stall(struct loading *l, const struct tide_request *request, const struct run *run,
                        enum tide_status status, size_t page) {
   bool told = !request->stalled;
@@ -140,7 +147,8 @@ static void note_stall(struct loading *l, const struct tide_request *request, co
   }
 }
 
-/* Whoever has not looked has no reason to fail, unless what there was to see has failed. */
+/* Returns the status of a run that the body never read: TIDE_OK unless the timeline of an unreached
+ * tag has failed. */
 static enum tide_status tags_status(const struct run *run) {
   for (uint32_t i = 0; i < run->tag_count; i++) {
     const struct tide_tag *tag = &run->tags[i];
@@ -158,6 +166,7 @@ static enum tide_status finish_argument(struct taker *taker, struct loading *l) 
     enum tide_status status = tide_request_finish(taker->medium, request, NULL);
     TIDE_ASSERT(status != TIDE_INVALID);
     if (status == TIDE_CANCELLED) status = tags_status(&l->runs[i]);
+    if (status == TIDE_OK) status = l->runs[i].status;
     note_stall(l, request, &l->runs[i], status, taker->medium->region.page);
     if (first == TIDE_OK) first = status;
   }
@@ -210,8 +219,8 @@ static enum tide_status say_why(struct tide_diag *diag, enum tide_status status)
   }
 }
 
-/* One operation's runs have a half to themselves: the last page of a piece is its own, and pages
- * come in rows. */
+/* Opens the medium of a queue. Half of its places suffices for one operation's runs: each piece may
+ * use one more, partly filled page, and the pages of a batch are contiguous. */
 static enum tide_status open_taker(void *self, struct tide_context *context, const char *label,
                                    uint64_t bytes, uint32_t pieces, void **out_taker,
                                    struct tide_diag *diag) {
@@ -224,7 +233,7 @@ static enum tide_status open_taker(void *self, struct tide_context *context, con
   if (half > TIDE_MEDIUM_PAGES / 4)
     return tide_diag_set(diag, TIDE_FULL, "%llu bytes are too many to be taken at once",
                          (unsigned long long)bytes);
-  params.pages = 4 * (uint32_t)half; /* twice: what is finished is not free at once */
+  params.pages = 4 * (uint32_t)half; /* twice: pages of a finished operation are not free at once */
   struct taker *taker = tide_alloc(tide_context_allocator(context), 1, sizeof *taker);
   if (!taker) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   taker->platform = tide_context_platform(context);

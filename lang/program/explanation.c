@@ -1,4 +1,5 @@
-/* Listening to a run: what its queues knew, and what became of waits and buffers. */
+/* Records a run: the frontiers of its queues, the classes of its waits, and the reuse of its
+ * buffers. */
 #include "program/explanation.h"
 
 #include "base/array.h"
@@ -6,7 +7,7 @@
 #include "program/arena.h"
 #include "program/run_state.h"
 
-/* ---- whose axis -------------------------------------------------------------------- */
+/* ---- axes --------------------------------------------------------------------------- */
 
 bool tide_explanation_queue(const struct tide_explanation *e, tide_axis axis, uint32_t *out_queue) {
   unsigned domain = (unsigned)tide_axis_domain(axis);
@@ -17,7 +18,7 @@ bool tide_explanation_queue(const struct tide_explanation *e, tide_axis axis, ui
   return true;
 }
 
-/* Collectives take their ordinals one after the other, in the order of the plan. */
+/* Collectives have consecutive ordinals, in the order of the plan. */
 bool tide_explanation_collective(const struct tide_explanation *e, tide_axis axis,
                                  uint32_t *out_collective) {
   uint64_t ordinal = tide_axis_ordinal(axis);
@@ -29,9 +30,9 @@ bool tide_explanation_collective(const struct tide_explanation *e, tide_axis axi
 
 static bool know_queue(struct tide_explanation *e, uint32_t queue, tide_axis axis) {
   unsigned domain = (unsigned)tide_axis_domain(axis);
+  if (domain >= TIDE_DOMAIN_COUNT) return false;
   size_t ordinal = (size_t)tide_axis_ordinal(axis), before = e->queue_of_capacity[domain];
-  if (domain >= TIDE_DOMAIN_COUNT ||
-      !tide_array_reserve(e->allocator, &e->queue_of[domain], &e->queue_of_capacity[domain],
+  if (!tide_array_reserve(e->allocator, &e->queue_of[domain], &e->queue_of_capacity[domain],
                           ordinal + 1, sizeof **e->queue_of))
     return false;
   if (e->queue_of_capacity[domain] > before)
@@ -48,7 +49,7 @@ void tide_explanation_follow(struct tide_explanation *e, const struct tide_run *
     if (!know_queue(e, i, tide_run_queue_axis(run, i))) e->failed = true;
 }
 
-/* ---- listening --------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------- */
 
 struct tide_explained *tide_explanation_at(const struct tide_explanation *e, tide_axis axis,
                                            uint64_t sequence) {
@@ -122,7 +123,7 @@ static void add_memory_wait(struct tide_explanation *e, struct tide_explained *e
   wait->epoch = epoch;
 }
 
-/* One for each of the last users, or for the operation that stands for all of them. */
+/* Adds a wait for each of the last users, or for the one operation that dominates all of them. */
 static void on_gap(struct tide_explanation *e, const struct tide_event *event) {
   struct tide_explained *explained = tide_explanation_at(e, event->axis, event->sequence);
   if (!explained) return;
@@ -138,7 +139,7 @@ static void on_gap(struct tide_explanation *e, const struct tide_event *event) {
 }
 
 static void on_alloc(struct tide_explanation *e, const struct tide_event *event) {
-  if (!event->axis) return; /* by the host: a buffer that is there all the time */
+  if (!event->axis) return; /* by the host: a static buffer */
   if (!tide_array_reserve(e->allocator, &e->allocs, &e->alloc_capacity, e->alloc_count + 1,
                           sizeof *e->allocs)) {
     e->failed = true;
@@ -180,7 +181,7 @@ static bool make_queues(struct tide_explanation *e) {
   return true;
 }
 
-/* Each operation gets its place, so that others can name it. */
+/* Notes the position of each operation, so that explanations of others can name it. */
 static bool note_places(struct tide_explanation *e) {
   size_t count = e->tables->queue_count;
   uint64_t *submitted = tide_alloc(e->allocator, count, sizeof *submitted);

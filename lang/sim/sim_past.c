@@ -1,4 +1,4 @@
-/* What an operation of a simulated plan waits for, and when it could have started. */
+/* Dependencies of the operations of a simulated plan, and their earliest starts. */
 #include "base/array.h"
 #include "base/alloc.h"
 #include "sim/sim_state.h"
@@ -45,7 +45,8 @@ static struct tide_sim_line *line_of(struct tide_simulation *s, uint64_t key) {
   return &s->lines[at];
 }
 
-/* Values mostly come in order; an operation that was held may come with a smaller one. */
+/* Adds a signal in the order of values. Values mostly arrive in order; an operation that was held
+ * may signal a smaller one. */
 static bool add_signal(struct tide_simulation *s, uint64_t key, uint64_t value, uint32_t op) {
   struct tide_sim_line *line = line_of(s, key);
   if (!line || !tide_array_reserve(s->allocator, &line->signals, &line->capacity, line->count + 1,
@@ -57,8 +58,8 @@ static bool add_signal(struct tide_simulation *s, uint64_t key, uint64_t value, 
   return true;
 }
 
-/* The first signal at or above a value. What is asked for next is mostly what was found last, or
- * the one behind it: a search through all of them would miss the caches at each step. */
+/* Returns the first signal at or above a value. A search mostly finds the same signal as the
+ * previous one, or the next: a binary search would miss the caches at each step. */
 static size_t first_signal(struct tide_sim_line *line, uint64_t value) {
   size_t low = 0, high = line->count;
   for (size_t at = line->found; at < line->found + 2 && at < line->count; at++)
@@ -86,7 +87,7 @@ static bool add_wait(struct tide_simulation *s, uint64_t key, uint64_t value, bo
   return true;
 }
 
-/* Recycled memory: whoever had it last. */
+/* Adds waits for the last users of a recycled buffer. */
 static bool add_gaps(struct tide_simulation *s, const struct tide_buffer *buffer) {
   bool good = true;
   for (size_t i = 0; i < s->gap_count && good; i++)
@@ -99,11 +100,11 @@ static uint32_t progress_line(const struct tide_simulation *s, const struct tide
                                       : TIDE_PLAN_NONE;
 }
 
-/* A collective's progress is nobody's signal in the plan; its key is its number, which no address
- * is. */
+/* Returns the key of a collective's progress, which no operation of the plan signals: a number that
+ * is never an address. */
 static uint64_t progress_key(uint32_t timeline) { return (uint64_t)timeline + 1; }
 
-/* What it takes, piece by piece, in the order of the pieces. */
+/* Adds a piece that an operation takes, in the order of the pieces. */
 static bool add_tag(struct tide_simulation *s, const struct tide_step *step,
                     const struct tide_step_value *tag) {
   bool progress = s->tables->timelines[tag->timeline].collective != TIDE_PLAN_NONE;
@@ -166,12 +167,13 @@ void tide_sim_note(struct tide_simulation *s, const struct tide_step *step,
   op->tag_count = (uint32_t)s->tag_count - op->tags;
 }
 
-/* ---- what the library tells ------------------------------------------------------------- */
+/* ---- events of the library -------------------------------------------------------------- */
 
 bool tide_sim_know_axes(struct tide_simulation *s) {
   for (uint32_t i = 0; i < s->tables->queue_count; i++) {
     tide_axis axis = s->queues[i].axis;
     unsigned domain = (unsigned)tide_axis_domain(axis);
+    if (domain >= TIDE_DOMAIN_COUNT) return false;
     size_t ordinal = (size_t)tide_axis_ordinal(axis), before = s->axis_capacity[domain];
     if (!tide_array_reserve(s->allocator, &s->axis_queues[domain], &s->axis_capacity[domain],
                             ordinal + 1, sizeof **s->axis_queues))
@@ -226,7 +228,7 @@ void tide_sim_event(void *self, const struct tide_event *event) {
   if (s->params.sink) s->params.sink->event(s->params.sink->self, event);
 }
 
-/* ---- when it could start ------------------------------------------------------------------ */
+/* ---- earliest start ----------------------------------------------------------------------- */
 
 static uint32_t device_of(const struct tide_simulation *s, const struct tide_sim_op *op) {
   return s->tables->queues[op->queue].device;
@@ -243,11 +245,12 @@ static void after_for(struct tide_simulation *s, struct tide_sim_op *op, uint32_
   if (other->chain + latency > op->chain_start) op->chain_start = other->chain + latency;
 }
 
-static void after(struct tide_simulation *s, struct tide_sim_op *op, uint32_t cause) {
+static void after_operation(struct tide_simulation *s, struct tide_sim_op *op, uint32_t cause) {
   after_for(s, op, cause, tide_sim_latency(s, device_of(s, &s->ops[cause]), device_of(s, op)));
 }
 
-/* A collective's progress: when its last part has ended, and its farthest member is heard. */
+/* Waits for a collective's progress: its last part has ended, and the signal of its farthest member
+ * has arrived. */
 static void after_all(struct tide_simulation *s, struct tide_sim_op *op, uint32_t first) {
   after_for(s, op, s->ops[first].last_part,
             tide_sim_farthest(s, s->ops[first].collective, device_of(s, op)));
@@ -259,7 +262,7 @@ static void after_wait(struct tide_simulation *s, struct tide_sim_op *op,
     const struct tide_sim_queue *queue = queue_of(s, wait->key);
     if (queue && wait->value && wait->value <= queue->entered_count &&
         queue->entered[wait->value - 1] != TIDE_SIM_NONE)
-      after(s, op, queue->entered[wait->value - 1]);
+      after_operation(s, op, queue->entered[wait->value - 1]);
     return;
   }
   struct tide_sim_line *line = find_line(s, wait->key);
@@ -268,7 +271,7 @@ static void after_wait(struct tide_simulation *s, struct tide_sim_op *op,
   if (at == line->count) return;
   uint32_t cause = line->signals[at].operation;
   if (wait->key <= s->tables->timeline_count) after_all(s, op, cause);
-  else after(s, op, cause);
+  else after_operation(s, op, cause);
 }
 
 bool tide_sim_arrival(struct tide_simulation *s, const struct tide_sim_op *op, uint64_t key,
@@ -282,7 +285,8 @@ bool tide_sim_arrival(struct tide_simulation *s, const struct tide_sim_op *op, u
   return when.by != TIDE_SIM_NONE;
 }
 
-/* Behind the one before it in its queue: when that has ended, or, out of order, has started. */
+/* Waits for the previous operation of the queue: for its end in order, for its start out of
+ * order. */
 static void after_previous(struct tide_simulation *s, struct tide_sim_op *op) {
   uint32_t last = s->queues[op->queue].last;
   if (last == TIDE_SIM_NONE) return;
@@ -309,7 +313,8 @@ static void settle_alone(struct tide_simulation *s, struct tide_sim_op *op) {
   after_previous(s, op);
 }
 
-/* All parts of an instance start when the last has arrived and the news of it, too. */
+/* Settles the parts of an instance: all start when the last one has arrived and its signal has
+ * reached every member. */
 static void settle_parts(struct tide_simulation *s, uint32_t first, uint32_t count) {
   uint64_t could = 0, chain = 0, latency = 0;
   uint32_t by = TIDE_SIM_NONE;
@@ -349,7 +354,7 @@ void tide_sim_settle(struct tide_simulation *s, uint32_t operation) {
   settle_parts(s, op->part_of, end - op->part_of);
 }
 
-/* All has been submitted by now, and left the caches: what the queue comes to soon is fetched. */
+/* Prefetches the queue's coming operations: they have left the caches since their submission. */
 static void fetch_behind(const struct tide_simulation *s, const struct tide_sim_queue *queue,
                          uint64_t epoch) {
   if (epoch + 4 > queue->count) return;

@@ -192,6 +192,18 @@ TEST(a_writer_that_fails) {
   }
 }
 
+/* The tag of the writer that fails is beyond those of a request. */
+TEST(the_last_of_many_writers_fails) {
+  struct job job;
+  plan(&job, "device c cpu\nqueue q[9], r on c\ntimeline a[9], b\nbuffer x 9*64\nbuffer y 8\n"
+             "for i in 0..8 { q[i]: spin 300*i\nq[i]: iota x[64*i, 64], 8*i  signal a[i] = 1 }\n"
+             "q[8]: fail  signal a[8] = 1\nq[8]: iota x[512, 64]  wait a[8] >= 1  signal a[8] = 2\n"
+             "r: reduce x, y  take x  signal b = 1\n");
+  CHECK_STATUS(run_with(&job, tide_medium_takes(), NULL), TIDE_FAILED);
+  CHECK_EQ_U64(job.result.failed, 4); /* both of q[8], and both steps of r */
+  drop(&job);
+}
+
 /* The taker itself fails: its signals do, and the writer does not. */
 TEST(a_taker_that_fails) {
   struct job job;
@@ -270,5 +282,5 @@ TEST(no_right_to_take) {
 }
 
 TEST_MAIN(CASE(a_taker_stalls_alone), CASE(many_writers_of_one_page), CASE(many_runs_of_pages),
-          CASE(a_writer_that_fails), CASE(a_taker_that_fails), CASE(a_taker_that_does_not_look),
-          CASE(nothing_to_take_with), CASE(no_right_to_take))
+          CASE(a_writer_that_fails), CASE(the_last_of_many_writers_fails), CASE(a_taker_that_fails),
+          CASE(a_taker_that_does_not_look), CASE(nothing_to_take_with), CASE(no_right_to_take))
