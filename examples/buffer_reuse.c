@@ -1,5 +1,5 @@
-/* A block of memory goes from queue to queue. `b` waits for a value that `a` signalled after its
- * last use of the block; so `b` knows that the block is free, and gets it with no wait and no
+/* Reuses a block of memory across queues. `a` signals a value after its last use of the block, and
+ * `b` waits for that value. So `b` knows that the block is free, and gets it without a wait or an
  * event. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@ static void must(enum tide_status status) {
   if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
 }
 
-/* Fills a new block on the queue, and frees it behind that. */
+/* Fills a new block on the queue, then frees it in queue order. */
 static void use(struct tide_queue *queue, struct tide_pool *pool, struct tide_wait wait,
                 struct tide_signal signal) {
   struct tide_operation turn = {.waits = &wait, .wait_count = wait.value > 0};
-  must(tide_queue_submit(queue, &turn, NULL, NULL)); /* from here on it knows what it waited for */
+  must(tide_queue_submit(queue, &turn, NULL, NULL)); /* imports the awaited past */
   struct tide_buffer *buffer;
   must(tide_queue_alloc(queue, pool, 1 << 20, "block", &buffer));
   static const char *const how[] = {"known to be free", "seen to be free", "after a wait", "fresh"};
@@ -26,7 +26,7 @@ static void use(struct tide_queue *queue, struct tide_pool *pool, struct tide_wa
   fill.buffers = &touches, fill.buffer_count = 1;
   fill.signals = &signal, fill.signal_count = 1;
   must(tide_queue_submit(queue, &fill, NULL, NULL));
-  tide_queue_free(queue, buffer); /* at once: the block is handed on in the order of the queue */
+  tide_queue_free(queue, buffer); /* at once: the reuse follows queue order */
 }
 
 int main(void) {
@@ -35,7 +35,7 @@ int main(void) {
   struct tide_queue *queues[2];
   struct tide_timeline *baton;
   struct tide_pool *pool;
-  /* Paused: nothing has run when memory is handed on. */
+  /* Paused: no operation has run when the memory is reused. */
   must(tide_context_create(TIDE_PARAMS(tide_context_params, .paused = true), &context));
   must(tide_cpu_open(context, NULL, &device));
   must(tide_queue_create(device, TIDE_PARAMS(tide_queue_params, .label = "a"), &queues[0]));

@@ -1,5 +1,5 @@
-/* Timelines in an event loop: a notifier is a descriptor that polls readable while a timepoint is
- * due; dispatch then runs its callback on the loop's own thread. */
+/* Timelines in an event loop. A notifier is a descriptor that polls readable while a timepoint is
+ * due; dispatch then runs the timepoint's call on the loop's own thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -10,7 +10,7 @@ static void must(enum tide_status status) {
 }
 
 struct frame {
-  struct tide_timepoint timepoint; /* the first member: its address is the struct's own */
+  struct tide_timepoint timepoint; /* first member: the timepoint's address is the struct's */
   struct tide_notifier *notifier;
 };
 
@@ -18,7 +18,7 @@ static void frame_done(struct tide_timepoint *timepoint, enum tide_status status
   struct frame *frame = (struct frame *)(void *)timepoint;
   printf("frame %llu: %s\n", (unsigned long long)timepoint->value, tide_status_name(status));
   if (timepoint->value == 3) return;
-  timepoint->value++; /* it is ours again: ask for the next one */
+  timepoint->value++; /* the caller owns it again: request the next value */
   timepoint->notifier = frame->notifier;
   must(tide_timepoint_add(timepoint));
 }

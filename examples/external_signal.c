@@ -1,5 +1,6 @@
-/* Something that Tidemark cannot see into (a driver, another library) says "done" through an
- * eventfd. A thread passes the count on as an external signal, which opens waits like any other. */
+/* An external signaller. A component that is invisible to Tidemark (a driver, another library)
+ * reports progress through an eventfd. A thread forwards the count as an external signal, which
+ * satisfies waits like any other. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,14 +39,14 @@ int main(void) {
   must(tide_cpu_open(context, NULL, &device));
   must(tide_queue_create(device, NULL, &queue));
   must(tide_timeline_create(context, NULL, &import.timeline));
-  for (int frame = 1; frame <= 3; frame++) { /* nobody has promised these values: they are held */
+  for (int frame = 1; frame <= 3; frame++) { /* no operation signals these values: held */
     struct tide_wait wait = {import.timeline, (uint64_t)frame};
     struct tide_operation operation = {.waits = &wait, .wait_count = 1, .body = &show_class};
     operation.arguments = &frame, operation.arguments_size = sizeof frame;
     must(tide_queue_submit(queue, &operation, NULL, NULL));
   }
   if (pthread_create(&thread, NULL, pass_on, &import) != 0) return 1;
-  for (int i = 0; i < 3; i++) eventfd_write(import.event, 1); /* the driver, elsewhere */
+  for (int i = 0; i < 3; i++) eventfd_write(import.event, 1); /* stands for the driver */
   must(tide_queue_drain(queue, TIDE_FOREVER));
   pthread_join(thread, NULL);
   tide_queue_destroy(queue), tide_timeline_destroy(import.timeline);

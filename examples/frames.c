@@ -1,5 +1,5 @@
-/* 100 frames are queued ahead and run without their client, who is woken once; then one point takes
- * back those that have not started (use case 7 of docs/points.md). */
+/* 100 frames are queued ahead and run; their client is woken once. Then one point cancels the
+ * frames that have not started (use case 7 of docs/points.md). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tidemark/tidemark.h>
@@ -11,7 +11,7 @@ static void must(enum tide_status status) {
 static int shown;
 static enum tide_status count(void *arguments) {
   (void)arguments;
-  shown++; /* one queue, one after the other */
+  shown++; /* a queue runs one operation at a time */
   return TIDE_OK;
 }
 static const struct tide_body_class show = {.name = "show", .host = count};

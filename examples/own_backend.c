@@ -1,5 +1,5 @@
-/* An executor of one's own: this program's main thread. The scheduler decides what may start;
- * `pump` takes it, does it and hands it back. `kick` says that there is work again. */
+/* A custom executor: this program's main thread. The scheduler decides which operations may start;
+ * `pump` takes them, runs them and returns them. `kick` reports that work is ready again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tidemark/tidemark.h>
@@ -8,15 +8,15 @@ static void must(enum tide_status status) {
   if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
 }
 
-static void kick(void *self) { ++*(int *)self; } /* a real one wakes its thread here */
+static void kick(void *self) { ++*(int *)self; } /* a real kick wakes the executor's thread */
 
-/* Runs all that may start, until nothing may. */
+/* Runs operations until none may start. */
 static int pump(struct tide_device *device) {
   struct tide_work *work[4];
   size_t count = 0;
   int total = 0;
   do {
-    /* "These are done; give me up to four more." */
+    /* Returns the finished work, and takes up to four more. */
     count = tide_device_exchange(device, work, count, work, 4, NULL);
     for (size_t i = 0; i < count; i++, total++)
       work[i]->status = work[i]->body->host(tide_work_arguments(work[i]));

@@ -1,5 +1,5 @@
-/* Points that are used before they exist: a browser gives a buffer back before it is free (use case
- * 3 of docs/points.md), two embedders swap together (4), and one promise is not kept. */
+/* Points that are used before they exist: a browser returns a buffer before it is free (use case 3
+ * of docs/points.md), two embedders swap together (4), and one promise is not kept. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tidemark/tidemark.h>
@@ -9,7 +9,7 @@ static void must(enum tide_status status) {
 }
 
 struct news {
-  struct tide_timepoint timepoint; /* the first member: its address is the struct's own */
+  struct tide_timepoint timepoint; /* first member: the timepoint's address is the struct's */
   const char *what;
 };
 
@@ -31,12 +31,12 @@ int main(void) {
   must(tide_future_create(browser, NULL, &released));
   must(tide_future_create(page, NULL, &ready));
 
-  /* The page gets its buffer now, and the promise that it will be free. */
+  /* The page gets its buffer now, with the promise that it will be free. */
   must(tide_future_promise(released, 0, &free_again));
   struct news reuse = {{.call = told}, "the buffer is free"};
   must(tide_point_when_complete(points, free_again, &reuse.timepoint));
 
-  /* A swap of two: somebody waits for it before it is said what it consists of. */
+  /* A swap of two: a timepoint waits for the compound before its parts are defined. */
   must(tide_compound_promise(browser, 0, &both));
   struct news swap = {{.call = told}, "both swap"};
   must(tide_point_when_complete(points, both, &swap.timepoint));
@@ -46,7 +46,7 @@ int main(void) {
   must(tide_future_fulfil(ready, 2, NULL));
   must(tide_future_fulfil(released, 1, NULL));
 
-  /* A promise that nobody keeps: whoever waits is told after its 10 ms, by nobody's help. */
+  /* A promise that is not kept: the waiter gets its error after the deadline of 10 ms. */
   must(tide_future_promise(ready, tide_after_ms(context, 10), &late));
   printf("the next one: %s\n", tide_status_text(tide_point_wait(points, late, TIDE_FOREVER)));
   tide_client_destroy(page, TIDE_OK);

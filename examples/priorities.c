@@ -1,6 +1,7 @@
-/* Who goes next when it matters (use cases 1 and 2 of docs/points.md): a page that runs far ahead
- * lowers itself until its frame is consumed; the browser hurries the one that it is about to need,
- * and whoever it waits for is lent its priority without being asked. */
+/* Dynamic priorities (use cases 1 and 2 of docs/points.md). A page that runs far ahead decreases
+ * its own priority until its frame is consumed. The browser increases the priority of the page that
+ * it will need soon. A queue that the browser waits for inherits the browser's priority without a
+ * call. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tidemark/tidemark.h>

@@ -1,5 +1,5 @@
-/* Two queues and two timelines: one queue makes numbers, the other adds them up. Nobody places an
- * event or a fence; each operation says what it waits for and what it signals. */
+/* Two queues and two timelines: one queue produces numbers, the other adds them up. The program
+ * places no event or fence; each operation names its waits and its signals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tidemark/tidemark.h>

@@ -1,5 +1,5 @@
-/* An upload owes two points, "the source was read" and "the texture is there" (use case 6 of
- * docs/points.md); whoever draws decides when its turn comes what to draw (5). */
+/* An upload promises two points, "the source was read" and "the texture is there" (use case 6 of
+ * docs/points.md). The drawing operation chooses its body when it starts (5). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tidemark/tidemark.h>
@@ -41,7 +41,7 @@ int main(void) {
                                          .otherwise = &says,
                                          .otherwise_arguments = &other,
                                          .otherwise_arguments_size = sizeof other};
-  submit(draw, "draw the texture", &choice); /* long before it is there */
+  submit(draw, "draw the texture", &choice); /* long before the texture is there */
   must(tide_queue_insert_point(draw, &drawn, NULL));
   must(tide_queue_wait_point(upload, drawn, 0, NULL));
   submit(upload, "copy", &(struct tide_operation_points){.retires = &read, .retire_count = 1});
@@ -51,6 +51,6 @@ int main(void) {
   must(tide_queue_wait_point(draw, texture, 0, NULL));
   submit(draw, "draw the texture", &choice);
   must(tide_queue_drain(draw, TIDE_FOREVER));
-  exit(0); /* as it is: see frames.c for how all of it is given back */
+  exit(0); /* frames.c shows how the objects are destroyed */
   tide_context_destroy(context);
 }

@@ -1,5 +1,4 @@
-/* Waiting for whichever comes first: three timelines, one call, no polling and no thread for each.
- */
+/* Waits for the first of three timelines in one call, without polling or a thread for each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tidemark/tidemark.h>
@@ -19,7 +18,7 @@ int main(void) {
   must(tide_context_create(NULL, &context));
   must(tide_cpu_open(context, &workers, &device));
   must(tide_timeline_create(context, NULL, &gate));
-  for (int i = 0; i < LANES; i++) { /* each works, then signals; all but lane 1 wait for the gate */
+  for (int i = 0; i < LANES; i++) { /* all but lane 1 wait for the gate */
     must(tide_queue_create(device, NULL, &queues[i]));
     must(tide_timeline_create(context, NULL, &done[i]));
     struct tide_argument microseconds = {.integer = 20000};

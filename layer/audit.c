@@ -1,13 +1,12 @@
-/* Which waits does another one already imply?
- *
- * Judged by what *must* be ordered: a wait is called implied only where the specification leaves no
- * other order. Knowledge has three sources: earlier waits of the queue, as far as their stage masks
- * reach; the other waits of the submission; all that the submitting thread has seen finish.
+/* Classification of waits: which of them does another one already imply? Judged by the orders that
+ * *must* hold: a wait counts as implied only where the specification leaves no other order.
+ * Knowledge has three sources: earlier waits of the queue, as far as their stage masks reach; the
+ * other waits of the submission; all that the submitting thread has seen finish.
  *
  * A queue starts its submissions in order and does not finish them in order. So its own signals
- * count only as far as they came back through another queue (the wait for that queue imports
- * them), and a wait on the queue's own signal is a class of its own: it can go only if a barrier
- * takes its place. */
+ * count only as far as they came back through another queue (the wait for that queue imports them).
+ * A wait on the queue's own signal is a class of its own: it can be dropped only if a barrier
+ * replaces it. */
 #include "layer/layer.h"
 
 #include <stdlib.h>
@@ -43,21 +42,23 @@ static const struct {
 #define TOP VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT
 #define BOTTOM VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT
 
-static VkPipelineStageFlags2 widen(VkPipelineStageFlags2 stages) {
+static VkPipelineStageFlags2 widen_stages(VkPipelineStageFlags2 stages) {
   for (size_t i = 0; i < sizeof wide_stages / sizeof wide_stages[0]; i++)
     if (stages & wide_stages[i].one) stages |= wide_stages[i].stands_for;
   return stages & ~(TOP | BOTTOM);
 }
 
-/* The first scope of a signal: the bottom of the pipe stands for all before it, the top for
+/* Returns the first scope of a signal: the bottom of the pipe stands for all before it, the top for
  * nothing. */
 static VkPipelineStageFlags2 first_scope(VkPipelineStageFlags2 stages) {
-  return stages & BOTTOM ? widen(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT) : widen(stages);
+  return stages & BOTTOM ? widen_stages(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)
+                         : widen_stages(stages);
 }
 
-/* The second scope of a wait: the other way round. */
+/* Returns the second scope of a wait: the top of the pipe stands for all after it, the bottom for
+ * nothing. */
 static VkPipelineStageFlags2 second_scope(VkPipelineStageFlags2 stages) {
-  return stages & TOP ? widen(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT) : widen(stages);
+  return stages & TOP ? widen_stages(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT) : widen_stages(stages);
 }
 
 bool layer_stages_meet(VkPipelineStageFlags2 to, VkPipelineStageFlags2 from) {
@@ -79,8 +80,8 @@ const char *layer_class_name(enum layer_wait_class class_) {
   return names[class_];
 }
 
-/* The record of the signal that ends a wait, if only one can: a signal of more might be overtaken
- * by one of a value between that is submitted later. */
+/* Returns the record of the signal that ends a wait, if only one can: a signal of a higher value
+ * might be overtaken by one of a value between that is submitted later. */
 static const struct tide_shadow_record *signal_of(const struct layer_wait *wait) {
   const struct tide_shadow_record *record;
   if (wait->semaphore->external) return NULL;
@@ -92,7 +93,7 @@ static bool is_in(const struct tide_shadow_clock *clock, const struct tide_shado
   return tide_shadow_epoch(clock, signal->queue) >= signal->epoch;
 }
 
-/* Do the queue's imports cover the wait's stages, several of them taken together? */
+/* True if the queue's imports cover the wait's stages, several imports taken together. */
 static bool is_known(const struct layer_queue *queue, const struct layer_wait *wait,
                      const struct tide_shadow_record *signal) {
   VkPipelineStageFlags2 covered = 0;
@@ -136,8 +137,8 @@ static enum layer_wait_class class_of(const struct layer_queue *queue,
   return LAYER_WAIT_NEEDED;
 }
 
-/* All that the queue starts later, at these stages, comes after the signal. */
-static void import(struct layer_queue *queue, const struct layer_wait *wait) {
+/* Imports a wait: all that the queue starts later, at these stages, comes after the signal. */
+static void import_wait(struct layer_queue *queue, const struct layer_wait *wait) {
   const struct tide_shadow_record *signal = signal_of(wait);
   size_t at = 0;
   if (!signal) return;
@@ -242,7 +243,7 @@ void layer_classify(struct layer_queue *queue, struct layer_submission *submissi
   }
   number_edges(device, submission);
   for (uint32_t i = 0; i < submission->wait_count; i++) {
-    import(queue, &submission->waits[i]);
+    import_wait(queue, &submission->waits[i]);
     device->counts.dropped += submission->waits[i].dropped;
   }
 }

@@ -135,7 +135,8 @@ struct layer_instance {
 void layer_load_instance_calls(struct layer_instance *instance);
 void layer_load_device_calls(struct layer_device_calls *calls, VkDevice device);
 
-/* The layer's own entry points, each as vk...: entry_*.c. NULL: not intercepted in this mode. */
+/* Returns the layer's own entry point for a call, named vk...: entry_*.c. NULL: not intercepted in
+ * this mode. */
 PFN_vkVoidFunction layer_find_entry(const char *name, bool of_device);
 
 #endif

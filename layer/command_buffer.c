@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t key(const void *handle) { return (uint64_t)(uintptr_t)handle; }
+static uint64_t key_of(const void *handle) { return (uint64_t)(uintptr_t)handle; }
 
 struct layer_commands *layer_commands_of(struct layer_device *device, VkCommandBuffer commands) {
   pthread_mutex_lock(&device->lock);
-  struct layer_commands *state = layer_table_find(&device->explorer->commands, key(commands));
+  struct layer_commands *state = layer_table_find(&device->explorer->commands, key_of(commands));
   pthread_mutex_unlock(&device->lock);
   return state;
 }
@@ -31,7 +31,7 @@ bool layer_commands_link(struct layer_device *device, const VkCommandBuffer *com
                          uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     const struct layer_commands *state =
-        layer_table_find(&device->explorer->commands, key(commands[i]));
+        layer_table_find(&device->explorer->commands, key_of(commands[i]));
     if (!state || state->is_linked) return true;
   }
   return false;
@@ -61,16 +61,16 @@ static bool names_commands(struct layer_device *device, const struct layer_submi
                            VkCommandBuffer commands, VkCommandPool pool) {
   for (uint32_t i = 0; i < submission->command_count; i++) {
     const struct layer_commands *state =
-        layer_table_find(&device->explorer->commands, key(submission->commands[i]));
+        layer_table_find(&device->explorer->commands, key_of(submission->commands[i]));
     if (pool ? state && state->pool == pool : submission->commands[i] == commands) return true;
   }
   return false;
 }
 
-/* Lets held submissions finish that name the command buffer, or one of the pool if that is given.
- */
-static void accuse(struct layer_device *device, VkCommandBuffer commands, VkCommandPool pool,
-                   const char *what) {
+/* Lets held submissions finish that name the command buffer or, if it is given, a buffer of the
+ * pool. */
+static void accuse_commands(struct layer_device *device, VkCommandBuffer commands,
+                            VkCommandPool pool, const char *what) {
   struct layer_submission *at;
   uint64_t accused = 0;
   pthread_mutex_lock(&device->lock);
@@ -128,7 +128,7 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroyCommandPool(VkDevice handle, VkCommandPo
                                                     const VkAllocationCallbacks *allocator) {
   struct layer_device *device = layer_device_of(handle);
   if (pool) {
-    accuse(device, NULL, pool, "a command pool was destroyed");
+    accuse_commands(device, NULL, pool, "a command pool was destroyed");
     forget_pool(device, pool);
   }
   device->next_layer.DestroyCommandPool(handle, pool, allocator);
@@ -137,7 +137,7 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroyCommandPool(VkDevice handle, VkCommandPo
 VKAPI_ATTR VkResult VKAPI_CALL layer_ResetCommandPool(VkDevice handle, VkCommandPool pool,
                                                       VkCommandPoolResetFlags flags) {
   struct layer_device *device = layer_device_of(handle);
-  accuse(device, NULL, pool, "a command pool was reset");
+  accuse_commands(device, NULL, pool, "a command pool was reset");
   return device->next_layer.ResetCommandPool(handle, pool, flags);
 }
 
@@ -150,7 +150,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_AllocateCommandBuffers(VkDevice handle,
   if (result != VK_SUCCESS) return result;
   pthread_mutex_lock(&device->lock);
   for (uint32_t i = 0; i < info->commandBufferCount; i++) /* a handle is used again */
-    free(layer_table_take(&device->names, key(out_commands[i])));
+    free(layer_table_take(&device->names, key_of(out_commands[i])));
   if (!explorer) {
     pthread_mutex_unlock(&device->lock);
     return result;
@@ -161,9 +161,9 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_AllocateCommandBuffers(VkDevice handle,
     if (!state) continue; /* unknown: counts as linked */
     state->pool = info->commandPool;
     state->family = (uint32_t)(family ? family - 1 : 0);
-    struct layer_commands *old = layer_table_take(&explorer->commands, key(out_commands[i]));
+    struct layer_commands *old = layer_table_take(&explorer->commands, key_of(out_commands[i]));
     if (old) free_state(old);
-    if (!layer_table_put(&explorer->commands, key(out_commands[i]), state)) free_state(state);
+    if (!layer_table_put(&explorer->commands, key_of(out_commands[i]), state)) free_state(state);
   }
   pthread_mutex_unlock(&device->lock);
   return result;
@@ -175,9 +175,10 @@ VKAPI_ATTR void VKAPI_CALL layer_FreeCommandBuffers(VkDevice handle, VkCommandPo
   struct layer_device *device = layer_device_of(handle);
   for (uint32_t i = 0; i < count; i++) {
     if (!commands[i]) continue;
-    accuse(device, commands[i], VK_NULL_HANDLE, "a command buffer was freed");
+    accuse_commands(device, commands[i], VK_NULL_HANDLE, "a command buffer was freed");
     pthread_mutex_lock(&device->lock);
-    struct layer_commands *state = layer_table_take(&device->explorer->commands, key(commands[i]));
+    struct layer_commands *state =
+        layer_table_take(&device->explorer->commands, key_of(commands[i]));
     pthread_mutex_unlock(&device->lock);
     if (state) free_state(state);
   }
@@ -187,7 +188,7 @@ VKAPI_ATTR void VKAPI_CALL layer_FreeCommandBuffers(VkDevice handle, VkCommandPo
 VKAPI_ATTR VkResult VKAPI_CALL layer_BeginCommandBuffer(VkCommandBuffer commands,
                                                         const VkCommandBufferBeginInfo *info) {
   struct layer_device *device = layer_device_of(commands);
-  accuse(device, commands, VK_NULL_HANDLE, "a command buffer was recorded anew");
+  accuse_commands(device, commands, VK_NULL_HANDLE, "a command buffer was recorded anew");
   clear_state(device, commands);
   return device->next_layer.BeginCommandBuffer(commands, info);
 }
@@ -195,7 +196,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_BeginCommandBuffer(VkCommandBuffer commands
 VKAPI_ATTR VkResult VKAPI_CALL layer_ResetCommandBuffer(VkCommandBuffer commands,
                                                         VkCommandBufferResetFlags flags) {
   struct layer_device *device = layer_device_of(commands);
-  accuse(device, commands, VK_NULL_HANDLE, "a command buffer was reset");
+  accuse_commands(device, commands, VK_NULL_HANDLE, "a command buffer was reset");
   clear_state(device, commands);
   return device->next_layer.ResetCommandBuffer(commands, flags);
 }
@@ -229,7 +230,7 @@ bool layer_host_events_are_set(struct layer_device *device,
   struct layer_explorer *explorer = device->explorer;
   for (uint32_t i = 0; i < submission->command_count; i++) {
     const struct layer_commands *state =
-        layer_table_find(&explorer->commands, key(submission->commands[i]));
+        layer_table_find(&explorer->commands, key_of(submission->commands[i]));
     for (size_t k = 0; state && k < state->host_event_count; k++)
       if (!layer_table_find(&explorer->events, (uint64_t)state->host_events[k])) return false;
   }
@@ -353,8 +354,8 @@ VKAPI_ATTR void VKAPI_CALL layer_CmdExecuteCommands(VkCommandBuffer commands, ui
 
 /* ---- barriers -------------------------------------------------------------------- */
 
-/* The host is no part of the queue. */
-static bool links(VkPipelineStageFlags2 from, VkPipelineStageFlags2 to) {
+/* True if a barrier with these scopes links submissions. The host is no part of the queue. */
+static bool links_submissions(VkPipelineStageFlags2 from, VkPipelineStageFlags2 to) {
   return (from & ~(VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT | VK_PIPELINE_STAGE_2_HOST_BIT)) != 0 &&
          (to & ~(VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT | VK_PIPELINE_STAGE_2_HOST_BIT)) != 0;
 }
@@ -389,7 +390,7 @@ VKAPI_ATTR void VKAPI_CALL layer_CmdPipelineBarrier(
   VkBufferMemoryBarrier *own_buffers = COPY(VkBufferMemoryBarrier, buffers, buffer_count);
   VkImageMemoryBarrier *own_images = COPY(VkImageMemoryBarrier, images, image_count);
   bool is_acquire;
-  if (state && links(from, to)) state->is_linked = true;
+  if (state && links_submissions(from, to)) state->is_linked = true;
   for (uint32_t i = 0; own_buffers && i < buffer_count; i++) {
     VkBufferMemoryBarrier *barrier = &own_buffers[i];
     layer_buffer_transfer(device, state, barrier->buffer, barrier->offset, barrier->size,
@@ -424,18 +425,18 @@ VKAPI_ATTR void VKAPI_CALL layer_CmdPipelineBarrier2(VkCommandBuffer commands,
       COPY(VkImageMemoryBarrier2, info->pImageMemoryBarriers, info->imageMemoryBarrierCount);
   bool is_acquire, is_linked = false;
   for (uint32_t i = 0; i < info->memoryBarrierCount; i++)
-    is_linked |=
-        links(info->pMemoryBarriers[i].srcStageMask, info->pMemoryBarriers[i].dstStageMask);
+    is_linked |= links_submissions(info->pMemoryBarriers[i].srcStageMask,
+                                   info->pMemoryBarriers[i].dstStageMask);
   for (uint32_t i = 0; buffers && i < info->bufferMemoryBarrierCount; i++) {
     VkBufferMemoryBarrier2 *barrier = &buffers[i];
-    is_linked |= links(barrier->srcStageMask, barrier->dstStageMask);
+    is_linked |= links_submissions(barrier->srcStageMask, barrier->dstStageMask);
     layer_buffer_transfer(device, state, barrier->buffer, barrier->offset, barrier->size,
                           barrier->srcQueueFamilyIndex, barrier->dstQueueFamilyIndex);
     MAP_FAMILIES(device, state, barrier);
   }
   for (uint32_t i = 0; images && i < info->imageMemoryBarrierCount; i++) {
     VkImageMemoryBarrier2 *barrier = &images[i];
-    is_linked |= links(barrier->srcStageMask, barrier->dstStageMask) ||
+    is_linked |= links_submissions(barrier->srcStageMask, barrier->dstStageMask) ||
                  (!device->is_cpu && barrier->oldLayout != barrier->newLayout);
     layer_image_transfer(device, state, barrier->image, &barrier->subresourceRange,
                          barrier->srcQueueFamilyIndex, barrier->dstQueueFamilyIndex,

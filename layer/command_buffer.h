@@ -18,13 +18,13 @@ struct layer_commands {
   VkCommandPool pool;
   uint32_t family;
   bool is_linked;
-  VkEvent *host_events; /* awaited by its commands */
+  VkEvent *host_events; /* events that the commands wait for */
   size_t host_event_count;
   struct layer_step *steps;
   size_t step_count, step_capacity;
 };
 
-/* NULL: the command buffer is not known. */
+/* Returns the account of a command buffer; NULL: unknown. */
 struct layer_commands *layer_commands_of(struct layer_device *device, VkCommandBuffer handle);
 
 /* ---- ownership.c; no memory: the step is not followed ---- */

@@ -28,8 +28,8 @@ static void free_targets(struct layer_target *on_stack, struct layer_target *tar
   if (targets != on_stack) free(targets);
 }
 
-/* explore: releases until the targets are released. VK_TIMEOUT: the time is up. Released
- * submissions will finish, so a program's shorter timeout does not decide. */
+/* Releases, in mode explore, until the targets are released. VK_TIMEOUT: the deadline has passed.
+ * Released submissions will finish, so a program's shorter timeout does not decide. */
 static VkResult release_targets(struct layer_device *device, struct layer_host_call *call,
                                 uint64_t *timeout) {
   if (!device->explorer) return VK_SUCCESS;
@@ -115,7 +115,7 @@ static VkResult wait_for_driver(struct layer_device *device, struct layer_queue 
                : device->next_layer.DeviceWaitIdle(device->handle);
 }
 
-/* The targets of the call: all that was submitted to a queue, or to all of them. */
+/* Begins a call that waits for all that was submitted to a queue, or to all of them. */
 static void begin_idle(struct layer_device *device, struct layer_queue *queue,
                        struct layer_host_call *call) {
   pthread_mutex_lock(&device->lock);
@@ -246,7 +246,8 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroySemaphore(VkDevice handle, VkSemaphore d
   layer_keep(device, LAYER_OBJECT_SEMAPHORE, (uint64_t)destroyed, allocator);
 }
 
-/* The ledger hears of it first: a thread that waits may see it at once. */
+/* The ledger records the signal before the driver's call: a waiting thread may see the signal at
+ * once. */
 VKAPI_ATTR VkResult VKAPI_CALL layer_SignalSemaphore(VkDevice handle,
                                                      const VkSemaphoreSignalInfo *info) {
   struct layer_device *device = layer_device_of(handle);
@@ -260,8 +261,8 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_SignalSemaphore(VkDevice handle,
   return layer_check_lost(device, result);
 }
 
-/* explore: one pick, then the value of all that was released, whether the driver has finished it
- * yet or not: a program that polls sees the same values in each run. */
+/* Makes one pick, in mode explore, then stores the highest value that was released, whether the
+ * driver has finished it yet or not. So a program that polls sees the same values in each run. */
 static void release_for_poll(struct layer_device *device, VkSemaphore handle) {
   pthread_mutex_lock(&device->lock);
   struct layer_semaphore *semaphore = layer_semaphore_of(device, handle);
@@ -294,7 +295,8 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_GetSemaphoreCounterValue(VkDevice handle, V
   return layer_check_lost(device, result);
 }
 
-/* Another process may signal it or wait for it from here on: no held submission may be missing. */
+/* Prepares a semaphore for sharing: another process may signal or await it from here on, so no held
+ * submission may be missing. */
 static void share_semaphore(struct layer_device *device, VkSemaphore handle) {
   if (device->explorer) layer_explore_flush(device, "a semaphore was shared with another process");
   pthread_mutex_lock(&device->lock);
@@ -379,8 +381,8 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_ResetFences(VkDevice handle, uint32_t count
   return device->next_layer.ResetFences(handle, count, fences);
 }
 
-/* explore: a fence whose submission is released will be signalled, so it is: the same in each run.
- */
+/* Reports a fence as signalled, in mode explore, if its submission is released: so the result is
+ * the same in each run. */
 static bool release_for_status(struct layer_device *device, VkFence handle) {
   pthread_mutex_lock(&device->lock);
   struct layer_fence *fence = layer_fence_of(device, handle);

@@ -69,7 +69,7 @@ static void name_device(struct layer_device *device) {
   device->is_cpu = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
 }
 
-/* The driver's queues that stand behind the virtual ones. */
+/* Fetches the driver's queues that stand behind the virtual ones. */
 static void fetch_queues(struct layer_device *device, const struct layer_queue_infos *infos) {
   for (uint32_t i = 0; i < infos->count; i++) {
     uint32_t family = infos->infos[i].queueFamilyIndex;
@@ -160,8 +160,9 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroyDevice(VkDevice handle,
 
 /* ---- queues ---------------------------------------------------------------------- */
 
-/* Makes a handle of the layer's. The loader knows it as the device's by the first word. (Its own
- * call for that walks lists without a lock, so it is for vkCreateDevice only: loader 1.3.239.) */
+/* Creates a queue handle of the layer. The loader recognises it by the first word, which is the
+ * device's. (The loader's own call for that walks lists without a lock, so it is for vkCreateDevice
+ * only: loader 1.3.239.) */
 static struct layer_queue *make_virtual_queue(struct layer_device *device, uint32_t family,
                                               uint32_t index) {
   uint32_t real = layer_real_family(device, family);
@@ -217,8 +218,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL layer_GetDeviceProcAddr(VkDevice handle
   return own ? own : next;
 }
 
-/* Calls that make and find devices are intercepted also where the layer is off: the chain of
- * layers goes through them. */
+/* True if a call is intercepted even if the layer is off: the calls that create and find devices,
+ * since the chain of layers goes through them. */
 static bool is_needed(const char *name) {
   static const char *const names[] = {"vkGetInstanceProcAddr", "vkCreateInstance",
                                       "vkDestroyInstance",     "vkCreateDevice",
@@ -238,7 +239,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL layer_GetInstanceProcAddr(VkInstance ha
   return own && (next || is_needed(name)) ? own : next;
 }
 
-static VkResult describe(uint32_t *count, VkLayerProperties *properties) {
+static VkResult describe_layer(uint32_t *count, VkLayerProperties *properties) {
   static const VkLayerProperties layer = {
       .layerName = TIDE_VULKAN_LAYER_NAME,
       .specVersion = VK_HEADER_VERSION_COMPLETE,
@@ -256,14 +257,14 @@ static bool is_ours(const char *layer) {
 
 VKAPI_ATTR VkResult VKAPI_CALL
 layer_EnumerateInstanceLayerProperties(uint32_t *count, VkLayerProperties *properties) {
-  return describe(count, properties);
+  return describe_layer(count, properties);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_EnumerateDeviceLayerProperties(VkPhysicalDevice physical,
                                                                     uint32_t *count,
                                                                     VkLayerProperties *properties) {
   (void)physical;
-  return describe(count, properties);
+  return describe_layer(count, properties);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_EnumerateInstanceExtensionProperties(

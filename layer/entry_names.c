@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* The driver knows its own queues only. */
+/* Returns the driver's object: the driver knows only its own queues. */
 static uint64_t real_object(struct layer_device *device, VkObjectType type, uint64_t handle) {
   const struct layer_queue *queue = NULL;
   if (type == VK_OBJECT_TYPE_QUEUE) queue = layer_queue_of(device, (VkQueue)(uintptr_t)handle);

@@ -58,7 +58,7 @@ static bool is_plain(const VkSubmitInfo2 *info) {
 
 /* ---- submissions from the two forms ---------------------------------------------- */
 
-/* The semaphores are known: the program made them through the layer. The lock is held. */
+/* Adds a wait. Its semaphore is known: the program made it through the layer. The lock is held. */
 static void add_wait(struct layer_device *device, struct layer_submission *submission,
                      VkSemaphore handle, uint64_t value, VkPipelineStageFlags2 stages) {
   struct layer_semaphore *semaphore = layer_semaphore_of(device, handle);
@@ -129,7 +129,7 @@ static bool signals_outside(const struct layer_submission *submission) {
   return outside;
 }
 
-/* Batch i of a submit; without batches a fence alone still is one. NULL: no memory. */
+/* Reads batch i of a submit. A fence without batches counts as one. NULL: no memory. */
 static struct layer_submission *read_batch(const struct submit *submit, uint32_t i) {
   struct layer_device *device = submit->queue->device;
   struct layer_submission *submission = i >= submit->count ? layer_submission_make(0, 0, 0)
@@ -155,10 +155,10 @@ static bool submit_is_plain(const struct submit *submit) {
   return plain;
 }
 
-/* ---- telling the ledger ---------------------------------------------------------- */
+/* ---- recording in the ledger ---------------------------------------------------- */
 
-/* Before the driver is called: another thread may see the end at once. */
-static void record(struct layer_queue *queue, struct layer_submission *submission) {
+/* Records a submission before the driver is called: another thread may see its end at once. */
+static void record_submission(struct layer_queue *queue, struct layer_submission *submission) {
   if (submission && layer_ledger_submit(queue, submission)) {
     layer_trace_start(submission);
     return;
@@ -170,16 +170,16 @@ static void record(struct layer_queue *queue, struct layer_submission *submissio
 static void record_submit(const struct submit *submit) {
   struct layer_device *device = submit->queue->device;
   pthread_mutex_lock(&device->lock);
-  for (uint32_t i = 0; i < count_batches(submit); i++) record(submit->queue, read_batch(submit, i));
+  for (uint32_t i = 0; i < count_batches(submit); i++)
+    record_submission(submit->queue, read_batch(submit, i));
   pthread_mutex_unlock(&device->lock);
 }
 
-/* ---- explore: calls that are passed on at their place
- * ---------------------------------------------- */
+/* ---- explore: calls passed on in queue order ------------------------------------ */
 
 /* Gives the submission to the ledger, and blocks until its signallers and its predecessors in the
- * queue are released. One that waits for a later call of this thread would block for ever:
- * after a second it is the driver's business. False: no memory. */
+ * queue are released. A submission that waits for a later call of this thread would block for ever:
+ * after a second it is passed to the driver all the same. False: no memory. */
 static bool await_turn(struct layer_queue *queue, struct layer_submission *submission) {
   struct layer_device *device = queue->device;
   struct layer_target *targets = calloc(submission->wait_count + 1, sizeof *targets);
@@ -202,7 +202,8 @@ static bool await_turn(struct layer_queue *queue, struct layer_submission *submi
   return good;
 }
 
-/* After the driver's call, under the same release_lock: waiters may see the signals. */
+/* Publishes a submission that was passed on, after the driver's call and under the same
+ * release_lock: waiters may see the signals. */
 static void publish_passed(struct layer_device *device, struct layer_submission *submission) {
   pthread_mutex_lock(&device->lock);
   layer_trace_start(submission);
@@ -312,8 +313,8 @@ static struct layer_submission *read_bind(struct layer_device *device, const VkB
   return submission;
 }
 
-/* Before the driver's call. explore releases all predecessors first, and then has release_lock.
- * NULL where there is no memory. */
+/* Begins a submission that is passed on, before the driver's call. Mode explore releases all
+ * predecessors first, and then holds release_lock. NULL: no memory. */
 static struct layer_submission *begin_passed(struct layer_queue *queue,
                                              struct layer_submission *submission) {
   struct layer_device *device = queue->device;
@@ -325,7 +326,7 @@ static struct layer_submission *begin_passed(struct layer_queue *queue,
     return good ? submission : NULL;
   }
   pthread_mutex_lock(&device->lock);
-  record(queue, submission);
+  record_submission(queue, submission);
   pthread_mutex_unlock(&device->lock);
   return submission;
 }
@@ -383,7 +384,8 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_QueuePresentKHR(VkQueue handle, const VkPre
   return end_passed(device, submission, device->next_layer.QueuePresentKHR(queue->real, info));
 }
 
-/* The window system is to signal these; their past is unknown. */
+/* Notes the semaphore and fence of an acquire: the window system signals them, and their past is
+ * unknown. */
 static void take_acquire(struct layer_device *device, VkResult result, VkSemaphore semaphore,
                          VkFence fence) {
   if (result != VK_SUCCESS && result != VK_SUBOPTIMAL_KHR) return;

@@ -1,10 +1,10 @@
-/* Why does this program not go on?
+/* Diagnosis: why does this program not go on?
  *
- * First the ledger is run to its end on paper: each queue finishes its submissions in order as long
- * as their waits can be satisfied. Where a queue stops, it has a *stuck* submission, at most one;
- * all behind it are only late. Then the account goes from each call that blocks to the stuck
- * submission behind it, to the one that this waits for, and so on: to a value that no submission
- * signals, or to a cycle. */
+ * First a dry run takes the ledger to its end: each queue finishes its submissions in order as long
+ * as their waits can be satisfied. A queue that stops has one *stuck* submission; all behind it are
+ * only late. Then the account follows each blocked call to the stuck submission behind it, to the
+ * submission that this one waits for, and so on. It ends at a value that no submission signals, or
+ * at a cycle. */
 #include "layer/layer.h"
 
 #include <stdarg.h>
@@ -20,13 +20,13 @@ struct explanation {
   uint64_t reach[QUEUES_MOST]; /* by queue: all up to this epoch can finish */
   bool is_explained[QUEUES_MOST];
   const struct layer_queue *path[QUEUES_MOST];         /* the stuck queues that led here, */
-  const struct layer_submission *awaited[QUEUES_MOST]; /* and what each waits for on this way */
+  const struct layer_submission *awaited[QUEUES_MOST]; /* their awaited submissions on this way */
   bool is_exact[QUEUES_MOST]; /* no other signal can come before the awaited one's */
   unsigned path_length;
 };
 
-static void print(struct explanation *e, const char *format, ...) TIDE_PRINTF(2, 3);
-static void print(struct explanation *e, const char *format, ...) {
+static void print_line(struct explanation *e, const char *format, ...) TIDE_PRINTF(2, 3);
+static void print_line(struct explanation *e, const char *format, ...) {
   if (e->lines++ >= LINES_MOST) {
     if (e->lines == LINES_MOST + 1) fputs("text (more is left out)\n", e->to);
     return;
@@ -47,9 +47,9 @@ static uint64_t value_now(const struct layer_device *device,
   return value;
 }
 
-/* ---- the ledger, run to its end -------------------------------------------------- */
+/* ---- the dry run of the ledger -------------------------------------------------- */
 
-/* The submission that would end the wait; NULL: none, or it has been seen to finish. */
+/* Returns the submission that would end the wait; NULL: none, or it has been seen to finish. */
 static const struct layer_submission *
 signaller_of(const struct explanation *e, const struct layer_semaphore *semaphore, uint64_t value) {
   const struct tide_shadow_record *record = tide_shadow_find_record(semaphore->records, value);
@@ -91,7 +91,7 @@ static void run_to_the_end(struct explanation *e) {
   }
 }
 
-/* The one that stops the queue; NULL: none does. */
+/* Returns the submission that stops the queue; NULL: none does. */
 static const struct layer_submission *stuck_of(const struct explanation *e,
                                                const struct layer_queue *queue) {
   return layer_submission_at(queue, e->reach[queue->index] + 1);
@@ -102,22 +102,23 @@ static const struct layer_submission *stuck_of(const struct explanation *e,
 static void explain_missing_signal(struct explanation *e, const struct layer_semaphore *semaphore,
                                    uint64_t value) {
   if (semaphore->external)
-    print(e, "it is shared with another process or driver, which is to signal it");
+    print_line(e, "it is shared with another process or driver, which is to signal it");
   else if (!semaphore->timeline)
-    print(e, "NO submission signals it: this wait is its %llu-th, signals so far: %llu",
-          (unsigned long long)value, (unsigned long long)semaphore->submitted);
+    print_line(e, "NO submission signals it: this wait is its %llu-th, signals so far: %llu",
+               (unsigned long long)value, (unsigned long long)semaphore->submitted);
   else if (value <= semaphore->submitted)
-    print(e,
-          "its signaller is not known any more: the newest signals of a timeline are kept, and the "
-          "highest of them is %llu",
-          (unsigned long long)semaphore->submitted);
+    print_line(
+        e,
+        "its signaller is not known any more: the newest signals of a timeline are kept, and the "
+        "highest of them is %llu",
+        (unsigned long long)semaphore->submitted);
   else
-    print(e, "NO submission and no thread signals a value >= %llu (highest so far: %llu)",
-          (unsigned long long)value, (unsigned long long)semaphore->submitted);
+    print_line(e, "NO submission and no thread signals a value >= %llu (highest so far: %llu)",
+               (unsigned long long)value, (unsigned long long)semaphore->submitted);
 }
 
-/* "submission 12 -> submission 15 -> submission 12": each waits for the next, or comes behind it.
- */
+/* Reports a cycle: "submission 12 -> submission 15 -> submission 12", each waits for the next, or
+ * comes behind it. */
 static void report_cycle(struct explanation *e, const struct layer_queue *queue) {
   char text[1024];
   size_t length = 0;
@@ -136,7 +137,7 @@ static void report_cycle(struct explanation *e, const struct layer_queue *queue)
            layer_name_submission(stuck_of(e, queue), &name));
   bool is_exact = true;
   for (unsigned i = from; i < e->path_length; i++) is_exact &= e->is_exact[i];
-  print(e, "%s: %s", is_exact ? "CYCLE" : "nothing but a signal between ends this", text);
+  print_line(e, "%s: %s", is_exact ? "CYCLE" : "nothing but a signal between ends this", text);
   if (is_exact) layer_finding("cycle", "submissions wait for each other: %s", text);
 }
 
@@ -148,19 +149,20 @@ static bool is_on_path(const struct explanation *e, const struct layer_queue *qu
 
 static void explain_queue(struct explanation *e, const struct layer_queue *queue);
 
-/* Why a submission has not finished: it is stuck, behind a stuck one, or the device's. */
+/* Explains a submission that has not finished: stuck, behind a stuck one, or still running on the
+ * device. */
 static void explain_submission(struct explanation *e, const struct layer_submission *submission) {
   const struct layer_submission *stuck = stuck_of(e, submission->queue);
   struct layer_text name, first;
   if (submission->epoch <= e->reach[submission->queue->index]) {
-    print(e, "%s lacks nothing: %s", layer_name_submission(submission, &name),
-          submission->state == LAYER_HELD ? "the layer holds it"
-                                          : "the device has not finished it");
+    print_line(e, "%s lacks nothing: %s", layer_name_submission(submission, &name),
+               submission->state == LAYER_HELD ? "the layer holds it"
+                                               : "the device has not finished it");
     return;
   }
   if (submission != stuck)
-    print(e, "%s comes behind %s: a queue starts in order",
-          layer_name_submission(submission, &name), layer_name_submission(stuck, &first));
+    print_line(e, "%s comes behind %s: a queue starts in order",
+               layer_name_submission(submission, &name), layer_name_submission(stuck, &first));
   explain_queue(e, submission->queue);
 }
 
@@ -174,22 +176,22 @@ static void explain_wait(struct explanation *e, const char *subject,
   if (semaphore->timeline)
     snprintf(now, sizeof now, " >= %llu (now %llu)", (unsigned long long)value,
              (unsigned long long)value_now(e->device, semaphore));
-  print(e, "%s waits for %s%s%s%s", subject, layer_name_semaphore(semaphore, &name), now,
-        signaller && is_exact ? ": the signaller is " : "",
-        signaller && is_exact ? layer_name_submission(signaller, &by) : "");
+  print_line(e, "%s waits for %s%s%s%s", subject, layer_name_semaphore(semaphore, &name), now,
+             signaller && is_exact ? ": the signaller is " : "",
+             signaller && is_exact ? layer_name_submission(signaller, &by) : "");
   if (e->path_length) e->awaited[e->path_length - 1] = signaller;
   if (e->path_length) e->is_exact[e->path_length - 1] = is_exact;
   e->depth++;
   if (signaller && !is_exact)
-    print(e, "NO submission and no thread signals a value from %llu to %llu; %s signals %llu",
-          (unsigned long long)value, (unsigned long long)record->value - 1,
-          layer_name_submission(signaller, &by), (unsigned long long)record->value);
+    print_line(e, "NO submission and no thread signals a value from %llu to %llu; %s signals %llu",
+               (unsigned long long)value, (unsigned long long)record->value - 1,
+               layer_name_submission(signaller, &by), (unsigned long long)record->value);
   if (signaller) explain_submission(e, signaller);
   else explain_missing_signal(e, semaphore, value);
   e->depth--;
 }
 
-/* The waits of the submission that stops a queue. */
+/* Explains the waits of the submission that stops a queue. */
 static void explain_queue(struct explanation *e, const struct layer_queue *queue) {
   const struct layer_submission *stuck = stuck_of(e, queue);
   struct layer_text name;
@@ -198,7 +200,7 @@ static void explain_queue(struct explanation *e, const struct layer_queue *queue
     return;
   }
   if (e->is_explained[queue->index]) {
-    print(e, "%s: see above", layer_name_submission(stuck, &name));
+    print_line(e, "%s: see above", layer_name_submission(stuck, &name));
     return;
   }
   e->is_explained[queue->index] = true;
@@ -218,14 +220,14 @@ static void explain_fence(struct explanation *e, const char *subject,
   struct layer_text name, by;
   const struct layer_submission *signaller =
       fence->queue ? layer_submission_at(fence->queue, fence->epoch) : NULL;
-  print(e, "%s waits for %s%s%s", subject, layer_name_fence(fence, &name),
-        signaller ? ": the signaller is " : "",
-        signaller ? layer_name_submission(signaller, &by) : "");
+  print_line(e, "%s waits for %s%s%s", subject, layer_name_fence(fence, &name),
+             signaller ? ": the signaller is " : "",
+             signaller ? layer_name_submission(signaller, &by) : "");
   e->depth++;
   if (signaller) explain_submission(e, signaller);
   else if (fence->external)
-    print(e, "another process, driver or the window system is to signal it");
-  else if (!fence->queue) print(e, "NO submission signals it");
+    print_line(e, "another process, driver or the window system is to signal it");
+  else if (!fence->queue) print_line(e, "NO submission signals it");
   e->depth--;
 }
 
@@ -233,7 +235,7 @@ static void explain_idle(struct explanation *e, const char *subject,
                          const struct layer_queue *queue, uint64_t epoch) {
   const struct layer_submission *last = layer_submission_at(queue, epoch);
   struct layer_text name;
-  print(e, "%s waits for all of %s", subject, layer_name_queue(queue, &name));
+  print_line(e, "%s waits for all of %s", subject, layer_name_queue(queue, &name));
   e->depth++;
   if (last) explain_submission(e, last);
   e->depth--;
@@ -254,22 +256,23 @@ static void explain_target(struct explanation *e, const char *subject,
 static void explain_call(struct explanation *e, const struct layer_host_call *call) {
   char subject[64];
   snprintf(subject, sizeof subject, "thread %llu", (unsigned long long)call->thread);
-  print(e, "%s has been in %s for %.1f s%s", subject, call->name,
-        (double)(layer_now_ns() - call->since_ns) / 1e9,
-        call->any && call->count > 1 ? ", for any of:" : "");
+  print_line(e, "%s has been in %s for %.1f s%s", subject, call->name,
+             (double)(layer_now_ns() - call->since_ns) / 1e9,
+             call->any && call->count > 1 ? ", for any of:" : "");
   e->depth++;
   for (uint32_t i = 0; i < call->count; i++) explain_target(e, subject, &call->targets[i]);
   e->depth--;
 }
 
-/* A program that polls, or that is stuck elsewhere, blocks in no call. */
+/* Explains the remaining queues: a program that polls, or that is stuck elsewhere, blocks in no
+ * call. */
 static void explain_rest(struct explanation *e) {
   struct layer_text name;
   for (uint32_t i = 0; i < e->device->queue_count; i++) {
     const struct layer_queue *queue = e->device->queues[i];
     const struct layer_submission *stuck = stuck_of(e, queue);
     if (!stuck || e->is_explained[i]) continue;
-    print(e, "%s is stuck", layer_name_queue(queue, &name));
+    print_line(e, "%s is stuck", layer_name_queue(queue, &name));
     e->depth++;
     explain_queue(e, queue);
     e->depth--;
@@ -281,7 +284,7 @@ static void count_unfinished(struct explanation *e) {
   for (uint32_t i = 0; i < e->device->queue_count; i++) {
     const struct layer_queue *queue = e->device->queues[i];
     if (queue->submitted == queue->done) continue;
-    print(
+    print_line(
         e,
         "%s: %llu submissions were not seen to finish (%llu held by the layer), the oldest is %llu",
         layer_name_queue(queue, &name), (unsigned long long)(queue->submitted - queue->done),
@@ -295,12 +298,12 @@ static void count_unfinished(struct explanation *e) {
 void layer_explain(struct layer_device *device, FILE *to) {
   struct explanation e = {.device = device, .to = to};
   run_to_the_end(&e);
-  if (!device->host_calls) print(&e, "no thread waits in a call of Vulkan");
+  if (!device->host_calls) print_line(&e, "no thread waits in a call of Vulkan");
   for (const struct layer_host_call *call = device->host_calls; call; call = call->next)
     explain_call(&e, call);
   explain_rest(&e);
   if (device->counts.forgotten)
-    print(&e, "%llu submissions were dropped from the ledger: one of them may be the cause",
-          (unsigned long long)device->counts.forgotten);
+    print_line(&e, "%llu submissions were dropped from the ledger: one of them may be the cause",
+               (unsigned long long)device->counts.forgotten);
   count_unfinished(&e);
 }

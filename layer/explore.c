@@ -1,4 +1,4 @@
-/* Holding submissions, and picking which goes next. */
+/* Holding submissions, and picking the next one to release. */
 #include "layer/explore.h"
 #include "layer/submission_trace.h"
 
@@ -8,7 +8,7 @@
 
 #define READY_MOST 256
 
-/* ---- which may go ---------------------------------------------------------------- */
+/* ---- ready submissions ---------------------------------------------------------- */
 
 static bool wait_is_released(const struct layer_wait *wait) {
   return wait->dropped || wait->semaphore->external || wait->semaphore->released >= wait->value;
@@ -20,7 +20,8 @@ static bool waits_are_released(const struct layer_submission *submission) {
   return true;
 }
 
-/* A binary semaphore must be unsignalled when it is signalled: its last wait must have gone. */
+/* True if a submission signals a binary semaphore before the semaphore's last wait was released: it
+ * must be unsignalled at a signal. */
 static bool signals_twice(const struct layer_submission *submission) {
   for (uint32_t i = 0; i < submission->signal_count; i++) {
     const struct layer_signal *signal = &submission->signals[i];
@@ -50,7 +51,7 @@ static bool is_withheld(const struct layer_explorer *explorer,
   return submission->queue->device->counts.submissions < options->after_second;
 }
 
-/* Appends the ready ones of a queue. */
+/* Appends the ready submissions of a queue. */
 static size_t find_ready_in(const struct layer_explorer *explorer, const struct layer_queue *queue,
                             bool withholds, struct layer_submission **ready, size_t count) {
   bool jumps = false;
@@ -61,7 +62,8 @@ static size_t find_ready_in(const struct layer_explorer *explorer, const struct 
     if (!waits_are_released(at) || !layer_host_events_are_set(queue->device, at)) break;
     if (jumps && at->is_linked) break;
     if (signals_twice(at)) {
-      if (!jumps) report_twice(at); /* else the wait may be that of one that it would overtake */
+      /* After a jump, the missing wait may belong to a submission that this one would overtake. */
+      if (!jumps) report_twice(at);
       break;
     }
     if (!withholds || !is_withheld(explorer, at)) ready[count++] = at;
@@ -116,7 +118,8 @@ static void report_backwards(const struct layer_submission *submission,
                 (unsigned long long)semaphore->released);
 }
 
-/* Before the driver's call: which signals does it get? */
+/* Marks and reports the signals that would not raise their semaphore, before the driver's call: the
+ * driver does not get them. */
 static void check_signals(struct layer_submission *submission) {
   for (uint32_t i = 0; i < submission->signal_count; i++) {
     struct layer_signal *signal = &submission->signals[i];
@@ -126,7 +129,7 @@ static void check_signals(struct layer_submission *submission) {
   }
 }
 
-/* After it: waiters may see them. */
+/* Publishes the signals after the driver's call: waiters may see them. */
 static void publish_signals(struct layer_device *device, struct layer_submission *submission) {
   for (uint32_t i = 0; i < submission->signal_count; i++) {
     struct layer_signal *signal = &submission->signals[i];
@@ -145,7 +148,7 @@ static void publish_signals(struct layer_device *device, struct layer_submission
   pthread_cond_broadcast(&device->changed);
 }
 
-/* The oldest that is not released, if its commands are the driver's already. */
+/* Returns the oldest submission that is not released, if the driver has its commands already. */
 static struct layer_submission *next_started(const struct layer_queue *queue) {
   struct layer_submission *at = layer_submission_at(queue, queue->released + 1);
   return at && at->state == LAYER_STARTED ? at : NULL;
@@ -176,8 +179,8 @@ static void pass_waits(struct layer_device *device, struct layer_submission *sub
   pass_to_driver(device, submission, LAYER_PART_WAITS);
 }
 
-/* Releases one, behind the waits of those that it overtakes, and the signals of those that had
- * overtaken it. */
+/* Releases a submission, behind the waits of those that it overtakes, and the signals of those that
+ * had overtaken it. */
 static void release_submission(struct layer_device *device, struct layer_submission *submission) {
   struct layer_queue *queue = submission->queue;
   bool signals = submission->epoch == queue->released + 1;
@@ -215,7 +218,8 @@ static void count_pick(struct layer_device *device, size_t ready, enum layer_pic
   else counts->forced++;
 }
 
-/* The wait that would order two submissions: for a timeline that the first one signals. */
+/* Describes the wait that would order two submissions: for a timeline that the first one
+ * signals. */
 static void describe_missing_wait(const struct layer_submission *first,
                                   const struct layer_submission *second, char *text, size_t size) {
   struct layer_text name;
@@ -250,8 +254,8 @@ static void report_after(const struct layer_explorer *explorer,
   }
 }
 
-/* Makes one pick. False: none is ready. Takes the locks. */
-static bool pick(struct layer_device *device, enum layer_pick_reason reason) {
+/* Makes one pick. False: no submission is ready. Takes the locks. */
+static bool pick_submission(struct layer_device *device, enum layer_pick_reason reason) {
   struct layer_submission *ready[READY_MOST];
   pthread_mutex_lock(&device->release_lock);
   pthread_mutex_lock(&device->lock);
@@ -330,7 +334,7 @@ bool layer_explore_until(struct layer_device *device, const struct layer_host_ca
   while (goes_on && !call_is_released(call)) {
     uint64_t generation = explorer->generation;
     pthread_mutex_unlock(&device->lock);
-    bool picked = pick(device, LAYER_PICK_BLOCKED);
+    bool picked = pick_submission(device, LAYER_PICK_BLOCKED);
     pthread_mutex_lock(&device->lock);
     if (!picked && explorer->generation == generation)
       goes_on = await_change(device, generation, deadline_ns);
@@ -347,7 +351,7 @@ void layer_explore_poll(struct layer_device *device) {
   pthread_mutex_lock(&device->lock);
   device->explorer->active_ns = layer_now_ns();
   pthread_mutex_unlock(&device->lock);
-  (void)pick(device, LAYER_PICK_BLOCKED);
+  (void)pick_submission(device, LAYER_PICK_BLOCKED);
   layer_order_flush();
 }
 
@@ -358,11 +362,11 @@ void layer_explore_flush(struct layer_device *device, const char *why) {
   pthread_mutex_unlock(&device->lock);
   if (!holds) return;
   layer_limit("held submissions were released in order: %s", why);
-  while (most-- && pick(device, LAYER_PICK_FLUSH)) {}
+  while (most-- && pick_submission(device, LAYER_PICK_FLUSH)) {}
 }
 
-/* Several threads share the driver's queue, so no idle wait is allowed on it: the layer submits a
- * fence of its own behind all that was released. */
+/* Waits for the driver to finish a family's queue. Several threads share that queue, so no idle
+ * wait is allowed on it: the layer submits a fence of its own behind all that was released. */
 static void finish_family(struct layer_device *device, VkQueue real, uint64_t patience_ns) {
   VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   VkFence fence;
@@ -387,7 +391,7 @@ void layer_explore_finish(struct layer_device *device, uint64_t patience_ns) {
 
 /* ---- arrivals, and the timer ----------------------------------------------------- */
 
-/* Submissions that another process or driver waits for go as soon as they can, with all
+/* Releases submissions that another process or driver waits for as soon as they are ready, with all
  * predecessors. */
 void layer_explore_urge(struct layer_device *device) {
   bool goes_on = true;
@@ -395,7 +399,7 @@ void layer_explore_urge(struct layer_device *device) {
     pthread_mutex_lock(&device->lock);
     goes_on = device->explorer->urgent > 0;
     pthread_mutex_unlock(&device->lock);
-    goes_on = goes_on && pick(device, LAYER_PICK_FLUSH);
+    goes_on = goes_on && pick_submission(device, LAYER_PICK_FLUSH);
   }
 }
 
@@ -420,7 +424,7 @@ bool layer_explore_hold(struct layer_queue *queue, struct layer_submission *subm
   pthread_cond_broadcast(&device->changed);
   bool is_full = queue->held >= LAYER_HELD_MOST;
   pthread_mutex_unlock(&device->lock);
-  if (is_full) (void)pick(device, LAYER_PICK_BOUND);
+  if (is_full) (void)pick_submission(device, LAYER_PICK_BOUND);
   layer_explore_urge(device);
   return true;
 }
@@ -430,7 +434,8 @@ static uint64_t quiet_ns(const struct layer_explorer *explorer) {
   return layer_now_ns() - explorer->active_ns;
 }
 
-/* A program that neither blocks nor polls would wait for ever. `lock` is held, not meanwhile. */
+/* True if the timer must pick: a program that neither blocks nor polls would wait for ever. `lock`
+ * is held at entry and return, not in between. */
 static bool timer_is_due(struct layer_device *device) {
   struct layer_explorer *explorer = device->explorer;
   if (quiet_ns(explorer) < LAYER_TIMER_NS) return false;
@@ -454,7 +459,7 @@ static void *run_timer(void *user) {
     bool picked = !explorer->timer_stops && timer_is_due(device);
     while (picked) { /* all that is ready: the program has had its time */
       pthread_mutex_unlock(&device->lock);
-      picked = pick(device, LAYER_PICK_TIMER);
+      picked = pick_submission(device, LAYER_PICK_TIMER);
       pthread_mutex_lock(&device->lock);
       picked = picked && !explorer->timer_stops && quiet_ns(explorer) > 0;
     }
@@ -490,7 +495,7 @@ void layer_explore_fini(struct layer_device *device) {
   pthread_cond_signal(&explorer->timer_wakes);
   pthread_mutex_unlock(&device->lock);
   pthread_join(explorer->timer, NULL);
-  while (pick(device, LAYER_PICK_FLUSH)) {}
+  while (pick_submission(device, LAYER_PICK_FLUSH)) {}
   layer_explore_finish(device, UINT64_MAX);
   layer_keep_settle(device);
   layer_commands_fini(explorer);

@@ -42,24 +42,24 @@
 enum layer_pick_reason { LAYER_PICK_BLOCKED, LAYER_PICK_TIMER, LAYER_PICK_BOUND, LAYER_PICK_FLUSH };
 
 struct layer_explorer {
-  struct layer_submission *first, *last; /* held or started, in the order of arrival */
-  uint64_t generation;                   /* grows with each change that could make one ready */
-  uint64_t blocked;                      /* calls that block now for what is not released */
-  uint64_t spin_ns;                      /* how long a thread may run without a call */
-  uint64_t active_ns;                    /* the last call of the program */
-  uint64_t urgent;                       /* held ones that others wait for */
-  bool is_unfinished;                    /* the driver may still be busy with what was released */
+  struct layer_submission *first, *last; /* held or started submissions, in the order of arrival */
+  uint64_t generation; /* incremented by each change that could make a submission ready */
+  uint64_t blocked;    /* calls that now block for submissions that are not released */
+  uint64_t spin_ns;    /* how long a thread may run without a call */
+  uint64_t active_ns;  /* the last call of the program */
+  uint64_t urgent;     /* held submissions that another process or driver waits for */
+  bool is_unfinished;  /* the driver may not have finished the released submissions */
   struct tide_random random;
-  VkQueue real[LAYER_FAMILIES_MOST];  /* by family of the driver */
-  struct layer_table commands, pools; /* commands.c */
+  VkQueue real[LAYER_FAMILIES_MOST];  /* driver queues, by family of the driver */
+  struct layer_table commands, pools; /* command_buffer.c */
   struct layer_table owners, between; /* ownership.c: parts, whole resources between families */
   struct layer_table buffers;         /* sizes; of images, levels and layers */
   struct layer_kept *kept;            /* retained.c */
   struct layer_kept **kept_end;
-  uint64_t kept_bytes; /* memory among them */
+  uint64_t kept_bytes; /* bytes of memory among the kept objects */
   VkPhysicalDeviceMemoryProperties memory;
   struct layer_table memories, private_data;
-  struct layer_table events; /* commands.c: 1: the host has set it, 2: the device may set it */
+  struct layer_table events; /* bits: 1: the host has set it; 2: the device may set it */
   pthread_t timer;
   pthread_cond_t timer_wakes; /* signalled when the timer has to stop */
   bool timer_runs, timer_stops;
@@ -70,7 +70,7 @@ struct layer_explorer {
 bool layer_explore_init(struct layer_device *device);
 /* Reports held submissions, releases those that can go, and waits for the driver. */
 void layer_explore_fini(struct layer_device *device);
-/* Gives a submission to the ledger and holds it. False: no memory; it is the caller's still. */
+/* Gives a submission to the ledger and holds it. False: no memory; the caller still owns it. */
 bool layer_explore_hold(struct layer_queue *queue, struct layer_submission *submission);
 /* Releases until no urgent submission is held, or nothing can go. No lock is held. */
 void layer_explore_urge(struct layer_device *device);
@@ -78,17 +78,17 @@ void layer_explore_urge(struct layer_device *device);
  * passed, or the device is lost. No lock is held. */
 bool layer_explore_until(struct layer_device *device, const struct layer_host_call *call,
                          uint64_t deadline_ns);
-/* Is the call released? No lock is held. */
+/* True if the call is released. No lock is held. */
 bool layer_explore_is_released(struct layer_device *device, const struct layer_host_call *call);
-/* A poll that found nothing: one pick. */
+/* Makes one pick, for a poll that found nothing. */
 void layer_explore_poll(struct layer_device *device);
 /* Releases in the order of arrival until all that is held now is released, or nothing can go. */
 void layer_explore_flush(struct layer_device *device, const char *why);
-/* Are these released? The lock is held. */
+/* True if the target is released. The lock is held. */
 bool layer_is_released(const struct layer_target *target);
 /* Waits until the driver has finished all that was released. No lock is held. */
 void layer_explore_finish(struct layer_device *device, uint64_t patience_ns);
-/* A hash of all picks of the process. */
+/* Returns a hash of all picks of the process. */
 uint64_t layer_explore_schedule(void);
 
 /* ---- idle.c ---- */
@@ -98,11 +98,13 @@ bool layer_process_is_idle(void);
 
 /* ---- order.c: the recorded order ---- */
 
-/* Which of the ready ones goes next? Also records it. Under release_lock and lock. */
+/* Returns the index of the ready submission to release next, and records it. Under release_lock and
+ * lock. */
 size_t layer_order_choose(struct layer_explorer *explorer, struct layer_submission *const *ready,
                           size_t count, enum layer_pick_reason reason);
 
-/* Before a call waits for the driver: a program that crashes there leaves its order, too. */
+/* Writes the recorded order, before a call waits for the driver: so a program that crashes there
+ * leaves its order, too. */
 void layer_order_flush(void);
 /* Begins an order of its own, in the child of a fork. */
 void layer_order_forget(void);
@@ -115,25 +117,26 @@ VkResult layer_release(struct layer_submission *submission, unsigned parts);
 /* ---- families.c ---- */
 
 uint32_t layer_families_advertised(uint32_t real_count);
-/* The driver's family that a program's one stands for. */
+/* Returns the driver's family that a family of the program stands for. */
 uint32_t layer_real_family(const struct layer_device *device, uint32_t family);
-/* The create info for the driver: one queue a family. False: no memory. */
+/* The create info for the driver: one queue per family. */
 struct layer_queue_infos {
   VkDeviceQueueCreateInfo infos[LAYER_FAMILIES_MOST];
   uint32_t count;
 };
 void layer_map_queue_infos(const VkDeviceCreateInfo *info, uint32_t real_families,
                            struct layer_queue_infos *out_infos);
-/* Maps a list of families; more than one is left: true. */
+/* Maps a list of families. True: more than one is left. */
 bool layer_map_family_list(const struct layer_device *device, uint32_t *count,
                            const uint32_t *families, uint32_t out_families[LAYER_FAMILIES_MOST]);
 
-/* ---- commands.c ---- */
+/* ---- command_buffer.c ---- */
 
-/* True if synchronisation commands order it against its neighbours in the queue. */
+/* True if synchronisation commands order the submission against its neighbours in the queue. */
 bool layer_commands_link(struct layer_device *device, const VkCommandBuffer *commands,
                          uint32_t count);
-/* False if its commands wait for an event that the host has yet to set. The lock is held. */
+/* False if the submission's commands wait for an event that the host has yet to set. The lock is
+ * held. */
 bool layer_host_events_are_set(struct layer_device *device,
                                const struct layer_submission *submission);
 void layer_commands_fini(struct layer_explorer *explorer);

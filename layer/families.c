@@ -1,4 +1,4 @@
-/* Queues and families that the program sees, and the driver's that stand behind them. */
+/* The queues and families that the program sees, and those of the driver behind them. */
 #include "layer/entries.h"
 #include "layer/explore.h"
 
@@ -21,7 +21,7 @@ uint32_t layer_real_family(const struct layer_device *device, uint32_t family) {
   return is_added ? 0 : family; /* beyond: VK_QUEUE_FAMILY_IGNORED and its like */
 }
 
-/* The i-th family that the program sees, made from the driver's. */
+/* Fills in the i-th family that the program sees, from the driver's. */
 static void shape_family(uint32_t index, uint32_t real_count, VkQueueFamilyProperties *family) {
   static const VkQueueFlags added[ADDED_FAMILIES] = {VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT,
                                                      VK_QUEUE_TRANSFER_BIT};
@@ -30,7 +30,8 @@ static void shape_family(uint32_t index, uint32_t real_count, VkQueueFamilyPrope
   if (family->queueCount < layer_options()->queues) family->queueCount = layer_options()->queues;
 }
 
-/* Some drivers write as many families as the array holds, so the count is asked for first. */
+/* Returns the number of families. Some drivers write as many families as the array holds, so the
+ * count is queried first. */
 static uint32_t count_families(VkPhysicalDevice physical) {
   uint32_t count = 0;
   layer_instance_of(physical)->next_layer.GetPhysicalDeviceQueueFamilyProperties(physical, &count,

@@ -1,5 +1,6 @@
-/* Does any thread of the process run? A program that computes between two calls is not stuck,
- * however slow the machine is; one whose threads all sleep may wait for a held submission. */
+/* Detection of an idle process: does any of its threads run? A program that computes between two
+ * calls is not stuck, however slow the machine is. A program that has only sleeping threads may
+ * wait for a held submission. */
 #include "layer/explore.h"
 
 #include <dirent.h>
@@ -7,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The letter behind "TID (NAME)" in /proc/self/task/TID/stat; the name may contain anything. */
+/* Returns the letter behind "TID (NAME)" in /proc/self/task/TID/stat; the name may contain
+ * anything. */
 static char state_of_thread(const char *tid) {
   char path[64], line[256];
   snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", tid);

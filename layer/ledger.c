@@ -8,7 +8,7 @@
 #define RECORDS_MOST 512   /* records of one semaphore; the older half goes */
 #define RING_MOST 8192     /* submissions of one queue that no thread saw finish */
 #define RING_FIRST 256     /* more than explore holds of one queue */
-#define SIGNALLERS_MOST 32 /* records that one look at a value learns from */
+#define SIGNALLERS_MOST 32 /* records from which one look at a value imports */
 
 bool layer_ledger_init(struct layer_device *device) {
   device->clocks.allocator = layer_allocator();
@@ -22,7 +22,7 @@ static void forget_semaphore(struct layer_device *device, struct layer_semaphore
   free(semaphore);
 }
 
-static void unreference(struct layer_device *device, struct layer_semaphore *semaphore) {
+static void unreference_semaphore(struct layer_device *device, struct layer_semaphore *semaphore) {
   if (--semaphore->references == 0) forget_semaphore(device, semaphore);
 }
 
@@ -76,8 +76,8 @@ struct layer_queue *layer_queue_add(struct layer_device *device, VkQueue real, u
   return queue;
 }
 
-/* Memory stays flat also under a program that looks at nothing: then the oldest goes. One that is
- * held cannot. False: no memory. */
+/* Ensures a free slot in the queue's ring. Memory is bounded even if the program looks at nothing:
+ * then the oldest submission is forgotten. A held one cannot be. False: no memory. */
 static bool make_room(struct layer_queue *queue) {
   if (queue->submitted - queue->done < queue->ring_size) return true;
   size_t size = queue->ring_size * 2;
@@ -150,7 +150,7 @@ struct layer_semaphore *layer_semaphore_add(struct layer_device *device, VkSemap
 void layer_semaphore_drop(struct layer_device *device, struct layer_semaphore *semaphore) {
   layer_table_take(&device->semaphores, (uint64_t)semaphore->handle);
   semaphore->destroyed = true;
-  unreference(device, semaphore);
+  unreference_semaphore(device, semaphore);
 }
 
 struct layer_fence *layer_fence_of(struct layer_device *device, VkFence handle) {
@@ -185,13 +185,13 @@ struct layer_submission *layer_submission_make(uint32_t waits, uint32_t signals,
 
 void layer_submission_free(struct layer_device *device, struct layer_submission *submission) {
   for (uint32_t i = 0; i < submission->wait_count; i++)
-    unreference(device, submission->waits[i].semaphore);
+    unreference_semaphore(device, submission->waits[i].semaphore);
   for (uint32_t i = 0; i < submission->signal_count; i++)
-    unreference(device, submission->signals[i].semaphore);
+    unreference_semaphore(device, submission->signals[i].semaphore);
   free(submission);
 }
 
-/* Binary semaphores count: the n-th wait waits for the n-th signal. */
+/* Gives waits of binary semaphores their values: the n-th wait waits for the n-th signal. */
 static void number_waits(struct layer_submission *submission) {
   for (uint32_t i = 0; i < submission->wait_count; i++) {
     struct layer_semaphore *semaphore = submission->waits[i].semaphore;
@@ -212,16 +212,17 @@ static void record_signal(struct layer_queue *queue, struct layer_submission *su
     tide_shadow_drop_records(clocks, semaphore->records, RECORDS_MOST / 2);
   struct tide_shadow_record *record =
       tide_shadow_add_record(clocks, semaphore->records, signal->value, false, clock);
-  /* A sparse bind finishes when it likes: it stands for no other submission of its queue. */
+  /* A sparse bind finishes at any time, so it implies no other submission of its queue. */
   if (record && submission->kind != LAYER_SPARSE) {
     record->queue = queue->index;
     record->epoch = submission->epoch;
   }
 }
 
-/* The knowledge that a signal at these stages carries: the queue's imports for stages that the
- * signal covers, the submitting thread's knowledge, and all earlier submissions of the queue. Its
- * own one only where it waits for all of it: another signal of the same batch may wait for more. */
+/* Collects the knowledge that a signal at these stages carries: the queue's imports for stages that
+ * the signal covers, the submitting thread's knowledge, and all earlier submissions of the queue.
+ * The signal's own submission is included only if the signal waits for all of it: another signal of
+ * the same batch may wait for more. */
 static void collect_knowledge(struct layer_queue *queue, const struct layer_submission *submission,
                               VkPipelineStageFlags2 stages, struct tide_shadow_clock *clock) {
   struct tide_shadow_table *clocks = &queue->device->clocks;
@@ -275,7 +276,7 @@ static void teach_thread(struct layer_device *device, const struct tide_shadow_c
 void layer_saw_value(struct layer_device *device, struct layer_semaphore *semaphore,
                      uint64_t value) {
   const struct tide_shadow *records = semaphore->records;
-  uint64_t taught = 0; /* bits of queues: of each, the newest signal implies the earlier ones */
+  uint64_t taught = 0; /* bits of queues: the newest signal of each implies the earlier ones */
   unsigned looked_at = 0;
   if (value > semaphore->seen) semaphore->seen = value;
   for (size_t i = records->count; i-- > 0 && looked_at < SIGNALLERS_MOST;) {
@@ -291,8 +292,8 @@ void layer_saw_value(struct layer_device *device, struct layer_semaphore *semaph
   }
 }
 
-/* The smallest recorded value that ends a wait for `value` is the one that ended it: values rise.
- */
+/* Notes the end of a wait. The smallest recorded value that ends a wait for `value` is the one that
+ * ended it: values rise. */
 void layer_saw_wait(struct layer_device *device, struct layer_semaphore *semaphore,
                     uint64_t value) {
   const struct tide_shadow_record *record = tide_shadow_find_record(semaphore->records, value);

@@ -1,4 +1,4 @@
-/* How reports call things: by the names that the program gave, else by their order. */
+/* Names of objects in reports: the names that the program gave, else numbers in order. */
 #include "layer/layer.h"
 
 #include "base/text.h"

@@ -26,7 +26,7 @@ static bool is_word(const char *text, size_t size, const char *word) {
   return strlen(word) == size && memcmp(text, word, size) == 0;
 }
 
-/* "own+known". */
+/* Parses "own+known". */
 static bool parse_classes(const char *text, size_t size, uint32_t *out_classes) {
   for (size_t at = 0; at <= size;) {
     size_t length = 0;
@@ -41,7 +41,7 @@ static bool parse_classes(const char *text, size_t size, uint32_t *out_classes) 
   return true;
 }
 
-/* "X:Y". */
+/* Parses "X:Y". */
 static bool parse_pair(const char *text, size_t size, uint64_t *out_first, uint64_t *out_second) {
   const char *colon = memchr(text, ':', size);
   if (!colon) return false;

@@ -9,7 +9,7 @@ enum layer_mode { LAYER_EXPLAIN, LAYER_EXPLORE, LAYER_AUDIT };
 
 struct layer_options {
   enum layer_mode mode;
-  bool is_off; /* the environment could not be understood: every call goes on untouched */
+  bool is_off; /* the environment could not be parsed: every call is passed on unchanged */
   uint64_t seed;
   uint32_t queues;
   bool families, in_queue, trace;

@@ -11,18 +11,18 @@
 #define HASH_BEGIN 0xcbf29ce484222325u
 
 static struct {
-  pthread_mutex_t lock; /* guards all of it: devices share one order */
+  pthread_mutex_t lock; /* guards the whole struct: devices share one order */
   bool is_open;
-  char path[4160]; /* the record's; empty: none */
+  char path[4160]; /* the path of PID.order; empty: none */
   char *text;      /* picks that are not in the file yet */
   size_t length, capacity;
   struct tide_vulkan_order recorded;
-  size_t at; /* in it */
+  size_t at; /* index of the next pick in `recorded` */
   bool has_diverged;
   uint64_t hash;
 } order = {.lock = PTHREAD_MUTEX_INITIALIZER, .hash = HASH_BEGIN};
 
-/* The picks of a file, as long as a tool would have written it. */
+/* Reads the picks of a file, up to the length that a tool would have written. */
 static void read_recorded(const char *path) {
   struct tide_diag diag = {.status = TIDE_OK};
   FILE *from = fopen(path, "re");
@@ -59,7 +59,7 @@ static void open_order(void) {
   if (options->replay[0] && !order.recorded.picks) read_recorded(options->replay);
   if (!options->directory[0]) return;
   snprintf(order.path, sizeof order.path, "%s/%ld.order", options->directory, (long)getpid());
-  unlink(order.path); /* left by a process that had this number before */
+  unlink(order.path); /* a file of a former process with the same number */
   put_line(TIDE_VULKAN_ORDER_HEAD "\n");
 }
 
@@ -77,7 +77,7 @@ static size_t find_recorded(struct layer_submission *const *ready, size_t count)
   return 0;
 }
 
-static void record(struct layer_submission *const *ready, size_t count, size_t chosen) {
+static void record_pick(struct layer_submission *const *ready, size_t count, size_t chosen) {
   uint64_t number = ready[chosen]->number;
   order.hash = (order.hash ^ number) * 0x100000001b3u;
   if (!order.path[0]) return;
@@ -87,8 +87,8 @@ static void record(struct layer_submission *const *ready, size_t count, size_t c
   put_line("\n");
 }
 
-/* Opened anew each time: a program that closes all descriptors, as daemons do, may have a file of
- * its own under the old number. */
+/* Writes the picks. The file is opened anew each time: a program that closes all descriptors, as
+ * daemons do, may have a file of its own under the old number. */
 void layer_order_flush(void) {
   pthread_mutex_lock(&order.lock);
   FILE *to = order.length ? fopen(order.path, "ae") : NULL;
@@ -118,7 +118,7 @@ size_t layer_order_choose(struct layer_explorer *explorer, struct layer_submissi
   if (order.at < recorded) chosen = find_recorded(ready, count);
   else if (reason != LAYER_PICK_FLUSH && layer_options()->seed && !order.recorded.pick_count)
     chosen = (size_t)tide_random_below(&explorer->random, count);
-  record(ready, count, chosen);
+  record_pick(ready, count, chosen);
   pthread_mutex_unlock(&order.lock);
   return chosen;
 }

@@ -1,8 +1,7 @@
-/* Transfers of ownership between queue families, followed in the order of release.
- *
- * Sure mistakes only: an acquire that no release of the same part went before, and a copy from a
- * whole buffer or image that was released and not acquired. A write to such a one discards its
- * contents, for which no transfer is needed. */
+/* Transfers of ownership between queue families, followed in the order of release. Only certain
+ * mistakes are reported: an acquire without an earlier release of the same part, and a copy from a
+ * whole buffer or image that was released and not acquired. A write to such a resource discards its
+ * contents, and needs no transfer. */
 #include "layer/entries.h"
 #include "layer/command_buffer.h"
 
@@ -26,7 +25,7 @@ static bool is_transfer(uint32_t from, uint32_t to) {
   return from != to && from < LAYER_FAMILIES_MOST && to < LAYER_FAMILIES_MOST;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t number) {
+static uint64_t mix_hash(uint64_t hash, uint64_t number) {
   struct tide_random random = {.state = hash ^ number};
   return tide_random_next(&random);
 }
@@ -39,12 +38,12 @@ void layer_buffer_transfer(struct layer_device *device, struct layer_commands *c
   uintptr_t whole = (uintptr_t)layer_table_find(&device->explorer->buffers, (uint64_t)buffer);
   pthread_mutex_unlock(&device->lock);
   if (size == VK_WHOLE_SIZE && whole > offset) size = whole - offset;
-  layer_step_add(commands,
-                 &(struct layer_step){.resource = (uint64_t)buffer,
-                                      .part = mix(mix((uint64_t)buffer, offset), size) | 1,
-                                      .from = from,
-                                      .to = to,
-                                      .is_whole = offset == 0 && size == whole});
+  layer_step_add(
+      commands, &(struct layer_step){.resource = (uint64_t)buffer,
+                                     .part = mix_hash(mix_hash((uint64_t)buffer, offset), size) | 1,
+                                     .from = from,
+                                     .to = to,
+                                     .is_whole = offset == 0 && size == whole});
 }
 
 /* Whether a range is the whole image is not followed: copies from parts are not accused. */
@@ -58,9 +57,9 @@ void layer_image_transfer(struct layer_device *device, struct layer_commands *co
   uint32_t levels = range->levelCount, layers = range->layerCount;
   if (levels == VK_REMAINING_MIP_LEVELS) levels = (uint32_t)(whole >> 32) - range->baseMipLevel;
   if (layers == VK_REMAINING_ARRAY_LAYERS) layers = (uint32_t)whole - range->baseArrayLayer;
-  uint64_t part = mix((uint64_t)image, range->aspectMask);
-  part = mix(part, (uint64_t)range->baseMipLevel << 32 | levels);
-  part = mix(part, (uint64_t)range->baseArrayLayer << 32 | layers);
+  uint64_t part = mix_hash((uint64_t)image, range->aspectMask);
+  part = mix_hash(part, (uint64_t)range->baseMipLevel << 32 | levels);
+  part = mix_hash(part, (uint64_t)range->baseArrayLayer << 32 | layers);
   layer_step_add(commands, &(struct layer_step){.resource = (uint64_t)image,
                                                 .part = part | 1,
                                                 .from = from,
@@ -125,7 +124,7 @@ static void add_use(struct layer_device *device, VkCommandBuffer commands, uint6
                     bool writes) {
   if (device->real_families == layer_families_advertised(device->real_families) &&
       device->real_families == 1)
-    return; /* nothing is ever transferred */
+    return; /* nothing was ever transferred */
   layer_step_add(layer_commands_of(device, commands),
                  &(struct layer_step){.kind = writes ? LAYER_STEP_WRITE : LAYER_STEP_READ,
                                       .resource = resource});

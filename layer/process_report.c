@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define NOTES_MOST 256
-#define KEPT_MOST (1u << 20) /* bytes of what devices that are gone left to say */
+#define KEPT_MOST (1u << 20) /* bytes of the reports that destroyed devices left */
 
 struct note {
   char text[512];
@@ -30,7 +30,7 @@ struct notes {
 
 static pthread_mutex_t note_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the notes */
 static pthread_mutex_t report_lock =
-    PTHREAD_MUTEX_INITIALIZER; /* guards the rest, one report at a time */
+    PTHREAD_MUTEX_INITIALIZER; /* guards all other state, one report at a time */
 static struct notes findings, limits;
 static struct layer_counts kept_counts;
 static char *kept_text;
@@ -256,8 +256,8 @@ VkResult layer_check_lost(struct layer_device *device, VkResult result) {
 
 /* ---- SIGQUIT --------------------------------------------------------------------- */
 
-/* A program that closes all descriptors, as daemons do, may have a file of its own under the old
- * number: no byte of that is touched. */
+/* True if a descriptor is still the layer's. A program that closes all descriptors, as daemons do,
+ * may have a file of its own under the old number: no byte of that is touched. */
 static bool is_still(int descriptor, const char *kind) {
   char path[64], target[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
@@ -281,7 +281,8 @@ static void ask_for_report(int signal) {
   errno = saved;
 }
 
-/* The tool asks by a file, since a signal would interrupt the program's own calls. -1: none. */
+/* Opens a watch of the directory. The tool asks by a file, since a signal would interrupt the
+ * program's own calls. -1: none. */
 static int watch_directory(void) {
   const char *directory = layer_options()->directory;
   char path[4160];
@@ -322,7 +323,7 @@ static void *answer_requests(void *unused) {
   }
 }
 
-/* A program's own handling of SIGQUIT is left alone. */
+/* Installs the SIGQUIT handler, unless the program has its own. */
 static void catch_quit(void) {
   struct sigaction old, now = {.sa_handler = ask_for_report, .sa_flags = SA_RESTART};
   if (sigaction(SIGQUIT, NULL, &old) == 0 && old.sa_handler == SIG_DFL)

@@ -1,4 +1,4 @@
-/* layer/protocol.h: how `tidemark vulkan` and the layer speak to each other.
+/* layer/protocol.h: the interface between `tidemark vulkan` and the layer.
  *
  * The tool starts the program with environment variables; the layer, inside the program, writes
  * files; the tool reads them. No socket, so nothing is left when either side is killed.
@@ -44,7 +44,7 @@
  *
  * A report without "end" is not complete. Counts that are missing are 0.
  *
- * PID.order records what explore released. Submissions are numbered from 1 as they came, over all
+ * PID.order records the releases of explore. Submissions are numbered from 1 as they came, over all
  * queues of the process:
  *
  *   tidemark-vulkan-order 1

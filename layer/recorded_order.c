@@ -26,7 +26,7 @@ static enum tide_status refuse_length(const struct parser *parser, const char *o
                       of, most);
 }
 
-/* The array, perhaps moved, with room for one more element. NULL: out of memory. */
+/* Returns the array, perhaps moved, with capacity for one more element. NULL: no memory. */
 static void *make_room(void *array, size_t count, size_t *capacity, size_t size) {
   if (count < *capacity) return array;
   size_t larger = *capacity ? 2 * *capacity : 64;
@@ -59,7 +59,7 @@ static enum tide_status add_pick(struct parser *parser, struct tide_vulkan_pick 
   return TIDE_OK;
 }
 
-/* Reads a number from 1 on. The space behind it belongs to it. */
+/* Reads a number from 1 on, and the space behind it. */
 static bool read_submission(const struct parser *parser, const char **at, uint64_t *out_number) {
   const char *begin = *at;
   uint64_t number = 0;
@@ -81,7 +81,7 @@ static bool skip_word(const struct parser *parser, const char **at, const char *
   return true;
 }
 
-/* The rest of the line, "X Y Z". */
+/* Reads the rest of the line, "X Y Z". */
 static enum tide_status read_candidates(struct parser *parser, const char *at,
                                         struct tide_vulkan_pick *pick) {
   bool has_first = false;

@@ -1,5 +1,6 @@
-/* layer/recorded_order.h: reading PID.order (protocol.h): the layer to replay it, the tool to make
- * it small. The file may be a stranger's: everything is bounded, and an error names its line. */
+/* layer/recorded_order.h: reading PID.order (protocol.h), for the layer to replay it and for the
+ * tool to minimise it. The file may come from anywhere: all sizes are bounded, and an error names
+ * its line. */
 #ifndef TIDE_LAYER_RECORDED_ORDER_H
 #define TIDE_LAYER_RECORDED_ORDER_H
 
@@ -22,8 +23,9 @@ struct tide_vulkan_order {
   size_t candidate_count, candidate_capacity;
 };
 
-/* Reads a whole order. TIDE_CORRUPT, with the line in `diag`: the text is none, or not all of one;
- * TIDE_FULL: it is longer than the bounds above; TIDE_NOMEM. Then the order is empty. */
+/* Reads a whole order. TIDE_CORRUPT, with the line in `diag`: the text is no order, or not a whole
+ * one; TIDE_FULL: the order exceeds the bounds above; TIDE_NOMEM. On an error the order is
+ * empty. */
 enum tide_status tide_vulkan_order_parse(struct tide_vulkan_order *order, const char *text,
                                          size_t length, struct tide_diag *diag);
 /* Frees the memory of an order. An empty one (all zero) is fine. */

@@ -12,7 +12,7 @@ struct arrays {
   bool has_timeline;
 };
 
-static bool allocate(struct arrays *arrays, uint32_t count) {
+static bool allocate_arrays(struct arrays *arrays, uint32_t count) {
   arrays->semaphores = calloc(count + 1, sizeof *arrays->semaphores);
   arrays->values = calloc(count + 1, sizeof *arrays->values);
   arrays->stages = calloc(count + 1, sizeof *arrays->stages);
@@ -40,8 +40,8 @@ static void add_semaphore(struct arrays *arrays, const struct layer_semaphore *s
                                               .stageMask = stages};
 }
 
-static VkResult submit2(const struct layer_submission *submission, const struct arrays *waits,
-                        const struct arrays *signals, uint32_t command_count, VkFence fence) {
+static VkResult call_submit2(const struct layer_submission *submission, const struct arrays *waits,
+                             const struct arrays *signals, uint32_t command_count, VkFence fence) {
   VkCommandBufferSubmitInfo *commands = calloc(command_count + 1, sizeof *commands);
   if (!commands) return VK_ERROR_OUT_OF_HOST_MEMORY;
   for (uint32_t i = 0; i < command_count; i++)
@@ -60,8 +60,8 @@ static VkResult submit2(const struct layer_submission *submission, const struct 
   return result;
 }
 
-static VkResult submit(const struct layer_submission *submission, const struct arrays *waits,
-                       const struct arrays *signals, uint32_t command_count, VkFence fence) {
+static VkResult call_submit(const struct layer_submission *submission, const struct arrays *waits,
+                            const struct arrays *signals, uint32_t command_count, VkFence fence) {
   bool has_timelines = waits->has_timeline || signals->has_timeline;
   VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
                                           .waitSemaphoreValueCount = waits->count,
@@ -83,7 +83,8 @@ static VkResult submit(const struct layer_submission *submission, const struct a
 
 static bool gather_semaphores(const struct layer_submission *submission, unsigned parts,
                               struct arrays *waits, struct arrays *signalled) {
-  if (!allocate(waits, submission->wait_count) || !allocate(signalled, submission->signal_count))
+  if (!allocate_arrays(waits, submission->wait_count) ||
+      !allocate_arrays(signalled, submission->signal_count))
     return false;
   for (uint32_t i = 0; (parts & LAYER_PART_WAITS) && i < submission->wait_count; i++) {
     const struct layer_wait *wait = &submission->waits[i];
@@ -104,8 +105,8 @@ VkResult layer_release(struct layer_submission *submission, unsigned parts) {
     uint32_t command_count = parts & LAYER_PART_COMMANDS ? submission->command_count : 0;
     VkFence fence = VK_NULL_HANDLE;
     if ((parts & LAYER_PART_SIGNALS) && submission->fence) fence = submission->fence->handle;
-    result = (submission->uses_submit2 ? submit2 : submit)(submission, &waits, &signalled,
-                                                           command_count, fence);
+    result = (submission->uses_submit2 ? call_submit2 : call_submit)(submission, &waits, &signalled,
+                                                                     command_count, fence);
   }
   free_arrays(&waits);
   free_arrays(&signalled);

@@ -1,35 +1,35 @@
-/* Memory and objects of a program whose submissions are held.
+/* Memory and objects of a program, while submissions are held.
  *
  * New memory is filled with a pattern of the seed: a read of bytes that no command wrote differs
  * from seed to seed. Objects destroyed while submissions are held stay alive until these have
- * finished; freed memory is filled again, so that a submission that still reads it shows other
- * bytes instead of crashing. A program that is right sees no difference. */
+ * finished. Freed memory is filled again, so that a submission that still reads it shows other
+ * bytes instead of crashing. A correct program sees no difference. */
 #include "layer/entries.h"
 #include "layer/explore.h"
 
 #include <stdlib.h>
 
 #define FILL_MOST (256u << 20) /* bytes of one allocation */
-#define KEPT_MOST (256u << 20) /* bytes; what is freed beyond is not kept */
+#define KEPT_MOST (256u << 20) /* bytes; memory freed beyond this is not kept */
 
 struct layer_kept {
   enum layer_object object;
   uint64_t handle;
   const VkAllocationCallbacks *allocator;
   uint64_t after; /* the newest submission that was held */
-  uint64_t bytes; /* of memory */
+  uint64_t bytes; /* bytes of memory */
   struct layer_kept *next;
 };
 
 struct memory {
   VkDeviceSize size;
-  bool is_private; /* the host sees it, and no other process or device does */
+  bool is_private; /* host-visible, and used by no other process or device */
   bool is_mapped;
 };
 
 /* ---- destroying later ------------------------------------------------------------ */
 
-static void destroy(struct layer_device *device, const struct layer_kept *kept) {
+static void destroy_kept(struct layer_device *device, const struct layer_kept *kept) {
   const struct layer_device_calls *next = &device->next_layer;
   VkDevice handle = device->handle;
   const VkAllocationCallbacks *a = kept->allocator;
@@ -55,9 +55,10 @@ static void destroy(struct layer_device *device, const struct layer_kept *kept) 
   }
 }
 
-/* A driver signals the semaphores of a submission one after the other. A program that has seen the
- * first of them may destroy the others, and explore wakes it at just that moment: some drivers
- * (lavapipe 22.3) would then signal freed memory. */
+/* True if submissions signal objects of this kind. A driver signals the semaphores of a submission
+ * one after the other. A program that has seen the first of them may destroy the others, and mode
+ * explore wakes it at just that moment: some drivers (lavapipe 22.3) would then signal freed
+ * memory. */
 static bool is_signalled(enum layer_object object) {
   return object == LAYER_OBJECT_SEMAPHORE || object == LAYER_OBJECT_FENCE;
 }
@@ -82,7 +83,7 @@ static void keep_object(struct layer_device *device, enum layer_object object, u
   pthread_mutex_unlock(&device->lock);
   if (kept) return;
   if (is_unfinished && is_signalled(object)) layer_explore_finish(device, LAYER_PATIENCE_NS);
-  destroy(device, &one);
+  destroy_kept(device, &one);
 }
 
 void layer_keep(struct layer_device *device, enum layer_object object, uint64_t handle,
@@ -90,12 +91,12 @@ void layer_keep(struct layer_device *device, enum layer_object object, uint64_t 
   keep_object(device, object, handle, 0, allocator);
 }
 
-/* Everything up to this submission has been released. */
+/* Returns the number up to which every submission has been released. */
 static uint64_t released_up_to(const struct layer_explorer *explorer) {
   return explorer->first ? explorer->first->number - 1 : UINT64_MAX;
 }
 
-/* The kept objects that no held submission can use. */
+/* Takes off the kept objects that no held submission can use. */
 static struct layer_kept *take_settled(struct layer_explorer *explorer) {
   struct layer_kept *taken = explorer->kept, **link = &explorer->kept;
   while (*link && (*link)->after <= released_up_to(explorer)) {
@@ -118,7 +119,7 @@ void layer_keep_settle(struct layer_device *device) {
   while (taken) {
     struct layer_kept *kept = taken;
     taken = kept->next;
-    destroy(device, kept);
+    destroy_kept(device, kept);
     free(kept);
   }
 }
@@ -176,7 +177,7 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroyImage(VkDevice handle, VkImage image,
   layer_keep(device, LAYER_OBJECT_IMAGE, (uint64_t)image, allocator);
 }
 
-/* A swapchain cannot stay: its images are the window system's. */
+/* A swapchain cannot be kept: its images are the window system's. */
 VKAPI_ATTR void VKAPI_CALL layer_DestroySwapchainKHR(VkDevice handle, VkSwapchainKHR swapchain,
                                                      const VkAllocationCallbacks *allocator) {
   struct layer_device *device = layer_device_of(handle);
@@ -206,7 +207,7 @@ static bool is_chained(const VkMemoryAllocateInfo *info, VkStructureType type) {
   return false;
 }
 
-/* Memory that came from elsewhere has contents already. */
+/* True if the memory is imported: such memory has contents already. */
 static bool is_imported(const VkMemoryAllocateInfo *info) {
   return is_chained(info, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR) ||
          is_chained(info, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);

@@ -7,12 +7,14 @@
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Readers walk these lists without a lock, in every call. So an object is never unlinked nor freed:
- * a dead one has no key, and serves the next device or instance. */
+/* The lists of devices and instances. Readers walk them without a lock, in every call. So an object
+ * is never unlinked nor freed: a dead one has no key, and is recycled for the next device or
+ * instance. */
 static struct layer_device *_Atomic devices;
 static struct layer_instance *_Atomic instances;
 
-/* The loader's table, which all dispatchable handles of one device or instance share. */
+/* Returns the address of the loader's table, which all dispatchable handles of one device or
+ * instance share. */
 static void *key_of(const void *dispatchable) { return *(void *const *)dispatchable; }
 
 struct layer_device *layer_device_of(const void *dispatchable) {
@@ -31,7 +33,7 @@ struct layer_instance *layer_instance_of(const void *dispatchable) {
   return instance;
 }
 
-/* Clears all but the link and the key, which readers may look at. */
+/* Clears all but the link and the key, which readers may load. */
 #define CLEAR(object)                                                                              \
   memset(&(object)->handle, 0, sizeof *(object)-offsetof(__typeof__(*(object)), handle))
 

@@ -9,7 +9,7 @@
 
 static struct tide_trace *trace;
 
-static void create(void) {
+static void create_trace(void) {
   struct tide_trace_params params = {.struct_size = sizeof params,
                                      .platform = tide_platform_linux(),
                                      .allocator = layer_allocator()};
@@ -19,17 +19,18 @@ static void create(void) {
 static bool is_wanted(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (!layer_options()->trace) return false;
-  pthread_once(&once, create);
+  pthread_once(&once, create_trace);
   return trace != NULL;
 }
 
-/* Queues have no axis here: their number in the process takes its place. */
+/* Returns a queue's axis for the trace. Queues have no axis here: their number in the process
+ * replaces it. */
 static uint64_t axis_of(const struct layer_queue *queue) {
   return (uint64_t)(uintptr_t)queue->device * 64 + queue->index + 1;
 }
 
-static void send(enum tide_event_kind kind, const struct layer_submission *submission,
-                 struct tide_event *event) {
+static void send_event(enum tide_event_kind kind, const struct layer_submission *submission,
+                       struct tide_event *event) {
   const struct tide_sink *sink = tide_trace_sink(trace);
   event->kind = kind;
   event->time = layer_now_ns();
@@ -52,10 +53,10 @@ static void send_wait(const struct layer_submission *submission, const struct la
                              .object_label = layer_name_semaphore(wait->semaphore, &name),
                              .cause_axis = wait->signaller ? axis_of(wait->signaller) : 0,
                              .cause_epoch = wait->signaller_epoch};
-  send(TIDE_EVENT_WAIT_CLASS, submission, &event);
+  send_event(TIDE_EVENT_WAIT_CLASS, submission, &event);
 }
 
-/* "12 blur": a trace keeps short labels only. */
+/* Returns a label like "12 blur": a trace keeps short labels only. */
 static const char *label_of(const struct layer_submission *submission, struct layer_text *text) {
   const char *command = layer_name_commands(submission);
   snprintf(text->text, sizeof text->text, "%llu %s", (unsigned long long)submission->number,
@@ -68,7 +69,7 @@ void layer_trace_start(const struct layer_submission *submission) {
   if (!is_wanted()) return;
   struct tide_event event = {.label = label_of(submission, &name),
                              .object_label = layer_name_queue(submission->queue, &queue)};
-  send(TIDE_EVENT_START, submission, &event);
+  send_event(TIDE_EVENT_START, submission, &event);
   for (uint32_t i = 0; i < submission->wait_count; i++)
     send_wait(submission, &submission->waits[i], name.text);
 }
@@ -78,7 +79,7 @@ void layer_trace_finish(const struct layer_submission *submission) {
   if (!is_wanted()) return;
   struct tide_event event = {.label = label_of(submission, &name),
                              .object_label = layer_name_queue(submission->queue, &queue)};
-  send(TIDE_EVENT_FINISH, submission, &event);
+  send_event(TIDE_EVENT_FINISH, submission, &event);
 }
 
 static enum tide_status write_piece(void *to, const char *bytes, size_t size) {

@@ -6,7 +6,7 @@
 
 #include "layer/layer.h"
 
-/* With the device's lock held; they do nothing where no trace is wanted. */
+/* Trace a submission. The device's lock is held. Both do nothing if no trace is wanted. */
 void layer_trace_start(const struct layer_submission *submission);
 void layer_trace_finish(const struct layer_submission *submission);
 /* Writes DIRECTORY/PID.trace anew. */

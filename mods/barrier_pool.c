@@ -7,7 +7,7 @@ static bool is_named(unsigned kind) {
 
 tide_ir_value tide_pool_id(const struct tide_ir *ir, tide_ir_op op) {
   tide_ir_attr segments = tide_ir_get(ir, op, TIDE_NAME_OPERAND_SEGMENTS);
-  /* An arrival always says how many threads: alone, that is not an id. */
+  /* An arrival always has a thread count: a single operand is not an id. */
   uint32_t least = tide_ir_op_kind(ir, op) == TIDE_OP_NVVM_BARRIER_ARRIVE ? 2 : 1;
   if (tide_ir_op_of(ir, op)->operand_count < least) return 0;
   if (segments && tide_ir_attr_of(ir, segments)->kind == TIDE_IR_ATTR_DENSE &&

@@ -1,4 +1,4 @@
-/* mods/bits.h: how many bits are set, without the compiler's library. */
+/* mods/bits.h: counts the set bits without the compiler's library. */
 #ifndef TIDE_MODS_BITS_H
 #define TIDE_MODS_BITS_H
 

@@ -1,13 +1,13 @@
-/* Making and changing operations. */
+/* Creation and modification of operations and blocks. */
 #include "mods/ir.h"
 #include "mods/intern.h"
 
-static uint32_t *slot(const struct tide_ir *ir, const struct tide_ir_op_record *op,
-                      uint32_t index) {
+static uint32_t *operand_slot(const struct tide_ir *ir, const struct tide_ir_op_record *op,
+                              uint32_t index) {
   return tide_chunks_at(&ir->slots, op->operands + index);
 }
 
-static void use(struct tide_ir *ir, tide_ir_value value, uint32_t count) {
+static void count_uses(struct tide_ir *ir, tide_ir_value value, uint32_t count) {
   if (value) tide_ir_value_of(ir, value)->uses += count;
 }
 
@@ -27,10 +27,10 @@ static bool add_operands(struct tide_ir *ir, struct tide_ir_op_record *op,
   if (!count) return true;
   op->operands = tide_chunks_add(&ir->slots, (uint32_t)count, true);
   if (!op->operands) return tide_ir_give_up(ir, TIDE_NOMEM);
-  uint32_t *slots = slot(ir, op, 0);
+  uint32_t *slots = operand_slot(ir, op, 0);
   for (size_t i = 0; i < params->operand_count; i++) {
     *slots++ = params->operands[i];
-    use(ir, params->operands[i], 1);
+    count_uses(ir, params->operands[i], 1);
   }
   for (size_t i = 0; i < params->successor_count; i++) {
     *slots++ = params->successors[i];
@@ -84,10 +84,10 @@ tide_ir_op tide_ir_op_create(struct tide_ir *ir, const struct tide_ir_op_params 
 void tide_ir_set_operand(struct tide_ir *ir, tide_ir_op op, uint32_t index, tide_ir_value value) {
   struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
   if (index >= record->operand_count) return;
-  tide_ir_value old = tide_ir_resolve(ir, *slot(ir, record, index));
+  tide_ir_value old = tide_ir_resolve(ir, *operand_slot(ir, record, index));
   if (old) tide_ir_value_of(ir, old)->uses--;
-  *slot(ir, record, index) = value;
-  use(ir, value, 1);
+  *operand_slot(ir, record, index) = value;
+  count_uses(ir, value, 1);
 }
 
 void tide_ir_replace_all(struct tide_ir *ir, tide_ir_value old_value, tide_ir_value new_value) {
@@ -95,7 +95,7 @@ void tide_ir_replace_all(struct tide_ir *ir, tide_ir_value old_value, tide_ir_va
   new_value = tide_ir_resolve(ir, new_value);
   if (!old_value || !new_value || old_value == new_value) return;
   struct tide_ir_value_record *old = tide_ir_value_of(ir, old_value);
-  use(ir, new_value, old->uses);
+  count_uses(ir, new_value, old->uses);
   *old = (struct tide_ir_value_record){.type = 0, .owner = new_value};
 }
 

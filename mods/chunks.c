@@ -28,8 +28,8 @@ void tide_chunks_fini(struct tide_chunks *chunks) {
   *chunks = (struct tide_chunks){.size = 0};
 }
 
-/* Zeroes elements that were just taken. */
-static void clear(const struct tide_chunks *chunks, uint32_t first, uint32_t count) {
+/* Zeroes newly added elements. */
+static void clear_elements(const struct tide_chunks *chunks, uint32_t first, uint32_t count) {
   while (count) {
     uint32_t here = TIDE_CHUNK_COUNT - (first & (TIDE_CHUNK_COUNT - 1));
     if (here > count) here = count;
@@ -46,7 +46,7 @@ uint32_t tide_chunks_add(struct tide_chunks *chunks, uint32_t count, bool togeth
   if (count > 0x7fffffffu - first) return 0;
   while (chunks->chunk_count << TIDE_CHUNK_SHIFT < (size_t)first + count)
     if (!grow_chunks(chunks)) return 0;
-  clear(chunks, first, count);
+  clear_elements(chunks, first, count);
   chunks->count = first + count;
   return first;
 }

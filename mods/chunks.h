@@ -1,5 +1,5 @@
-/* mods/chunks.h: a growing array whose elements never move. Element 0 is always there, zeroed: what
- * stands for "none". */
+/* mods/chunks.h: a growing array with elements that never move. Element 0 always exists and is
+ * zero: an index of 0 means "none". */
 #ifndef TIDE_MODS_CHUNKS_H
 #define TIDE_MODS_CHUNKS_H
 
@@ -13,15 +13,15 @@ struct tide_chunks {
   unsigned char **chunks;
   size_t chunk_count, chunk_capacity;
   uint32_t count; /* elements in use */
-  uint32_t size;  /* of one, in bytes */
+  uint32_t size;  /* bytes of an element */
 };
 
 /* False: no memory. */
 bool tide_chunks_init(struct tide_chunks *chunks, const struct tide_allocator *allocator,
                       uint32_t size);
 void tide_chunks_fini(struct tide_chunks *chunks);
-/* The first of `count` new zeroed ones, which have consecutive numbers; `together`: and lie beside
- * one another. 0: no memory, or too many. */
+/* Adds `count` zeroed elements with consecutive numbers and returns the first; `together`: they are
+ * also contiguous in memory. 0: no memory, or too many. */
 uint32_t tide_chunks_add(struct tide_chunks *chunks, uint32_t count, bool together);
 size_t tide_chunks_memory(const struct tide_chunks *chunks);
 

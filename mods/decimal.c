@@ -63,7 +63,7 @@ static double power_of_two(int exponent) {
   return result;
 }
 
-/* big · 2^exponent, and a little more if `more`, rounded to nearest, ties to even. */
+/* Returns big · 2^exponent, and a little more if `more`, rounded to nearest, ties to even. */
 static double round_big(const struct big *big, int exponent, bool more) {
   uint32_t bits = big_bits(big), keep = 53;
   if (!bits) return 0;
@@ -80,12 +80,12 @@ static double round_big(const struct big *big, int exponent, bool more) {
     if (half && (more || (whole & 1))) whole++;
   }
   int power = exponent + (int)dropped;
-  /* In two steps where one power alone would be too small. */
+  /* Two steps where one power alone would underflow. */
   if (power < -1000) return (double)whole * power_of_two(-500) * power_of_two(power + 500);
   return (double)whole * power_of_two(power);
 }
 
-static double scale(uint64_t digits, int exponent, bool more) {
+static double scale_by_ten(uint64_t digits, int exponent, bool more) {
   struct big big;
   int shift = 0;
   if (!digits || exponent < -400) return 0;
@@ -121,10 +121,11 @@ double tide_decimal_parse(const char *text, size_t length) {
   if (i < length) i++; /* e */
   if (i < length && (text[i] == '-' || text[i] == '+')) negative = text[i++] == '-';
   for (; i < length && written < 100000; i++) written = written * 10 + (text[i] - '0');
-  return scale(digits, exponent + (negative ? -written : written), more);
+  return scale_by_ten(digits, exponent + (negative ? -written : written), more);
 }
 
-/* The value's first `count` digits, rounded to nearest, and the power of ten of the first. */
+/* Returns the value's first `count` digits, rounded to nearest, and the power of ten of the
+ * first. */
 static uint64_t first_digits(double number, int count, int *out_power) {
   uint64_t bits, whole;
   struct big big;
@@ -134,7 +135,7 @@ static uint64_t first_digits(double number, int count, int *out_power) {
   if (exponent) whole |= 1ull << 52;
   else exponent = 1;
   exponent -= 1075;
-  /* digits = whole · 2^exponent / 10^(power - count + 1), with power guessed from the bits. */
+  /* digits = whole · 2^exponent / 10^(power - count + 1), with power estimated from the bits. */
   int power = ((64 - __builtin_clzll(whole) + exponent - 1) * 1233) >> 12;
   for (;; power++) {
     int tens = count - 1 - power; /* multiply by 10^tens */

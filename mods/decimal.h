@@ -4,10 +4,10 @@
 
 #include "tidemark/base.h"
 
-/* "1.5e-3", "12." The double that is nearest, ties to even. */
+/* Parses "1.5e-3" or "12."; returns the nearest double, ties to even. */
 double tide_decimal_parse(const char *text, size_t length);
-/* As MLIR writes it: six digits behind the point if they say it all (`single`: to a float), else as
- * many as it needs. Finite numbers only. Returns the length. */
+/* Prints as MLIR does: six digits after the point if they are exact (`single`: as a float), else as
+ * many as needed. Finite numbers only. Returns the length. */
 size_t tide_decimal_print(double number, bool single, char *buffer, size_t size);
 
 #endif

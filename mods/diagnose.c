@@ -1,4 +1,4 @@
-/* What is wrong with a module, told to its sink. */
+/* Sends diagnostics about a module to its sink. */
 #include "mods/place.h"
 #include "base/text.h"
 
@@ -17,8 +17,9 @@ static void send_diagnostic(struct tide_ir *ir, enum tide_mods_severity severity
   ir->sink->diagnostic(ir->sink->self, &diagnostic);
 }
 
-static void emit(struct tide_ir *ir, enum tide_mods_severity severity, tide_ir_location location,
-                 const char *op_name, const char *format, va_list list) {
+static void emit_message(struct tide_ir *ir, enum tide_mods_severity severity,
+                         tide_ir_location location, const char *op_name, const char *format,
+                         va_list list) {
   char message[MESSAGE_MAX];
   struct tide_text text;
   if (severity == TIDE_MODS_ERROR) ir->errors++;
@@ -37,7 +38,7 @@ static void emit(struct tide_ir *ir, enum tide_mods_severity severity, tide_ir_l
 bool tide_ir_error(struct tide_ir *ir, tide_ir_location location, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  emit(ir, TIDE_MODS_ERROR, location, NULL, format, list);
+  emit_message(ir, TIDE_MODS_ERROR, location, NULL, format, list);
   va_end(list);
   return false;
 }
@@ -45,7 +46,7 @@ bool tide_ir_error(struct tide_ir *ir, tide_ir_location location, const char *fo
 bool tide_ir_note(struct tide_ir *ir, tide_ir_location location, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  emit(ir, TIDE_MODS_NOTE, location, NULL, format, list);
+  emit_message(ir, TIDE_MODS_NOTE, location, NULL, format, list);
   va_end(list);
   return false;
 }
@@ -53,7 +54,8 @@ bool tide_ir_note(struct tide_ir *ir, tide_ir_location location, const char *for
 bool tide_ir_op_error(struct tide_ir *ir, tide_ir_op op, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  emit(ir, TIDE_MODS_ERROR, tide_ir_location_of(ir, op), tide_ir_op_name(ir, op), format, list);
+  emit_message(ir, TIDE_MODS_ERROR, tide_ir_location_of(ir, op), tide_ir_op_name(ir, op), format,
+               list);
   va_end(list);
   return false;
 }
@@ -61,7 +63,8 @@ bool tide_ir_op_error(struct tide_ir *ir, tide_ir_op op, const char *format, ...
 bool tide_ir_op_warning(struct tide_ir *ir, tide_ir_op op, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  emit(ir, TIDE_MODS_WARNING, tide_ir_location_of(ir, op), tide_ir_op_name(ir, op), format, list);
+  emit_message(ir, TIDE_MODS_WARNING, tide_ir_location_of(ir, op), tide_ir_op_name(ir, op), format,
+               list);
   va_end(list);
   return false;
 }
@@ -69,7 +72,8 @@ bool tide_ir_op_warning(struct tide_ir *ir, tide_ir_op op, const char *format, .
 bool tide_ir_op_remark(struct tide_ir *ir, tide_ir_op op, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  emit(ir, TIDE_MODS_REMARK, tide_ir_location_of(ir, op), tide_ir_op_name(ir, op), format, list);
+  emit_message(ir, TIDE_MODS_REMARK, tide_ir_location_of(ir, op), tide_ir_op_name(ir, op), format,
+               list);
   va_end(list);
   return false;
 }

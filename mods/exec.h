@@ -2,23 +2,21 @@
  *
  * The model. A function is translated once into a *code*: instructions of 16 bytes over a frame of
  * 64-bit slots, one slot a value (a work tile has several). Constants lie below the frame's start:
- * slot -1, -2 …. Each *thread* of the launch has a frame and a place in the code, and nothing else:
- * there is no stack to switch, since regions and calls are flattened into jumps. So the layer needs
- * no fibers and no OS, and what runs next is only a draw from the seed.
+ * slot -1, -2 …. Each *thread* of the launch has only a frame and a position in the code. There is
+ * no stack to switch, since regions and calls are flattened into jumps. So the layer needs no
+ * fibers and no OS, and the schedule depends on the seed alone.
  *
- * A *warp* is what the scheduler draws. In its turn each of its threads that can go on does so, in
- * lane order, for a drawn number of instructions or until it waits. Threads of a warp are not in
+ * The scheduler draws a *warp*. In its time slice each runnable thread of the warp runs, in lane
+ * order, for a drawn number of instructions or until it waits. Threads of a warp are not in
  * lockstep: a program that is right here is right with independent thread scheduling.
  *
- * Integers are kept sign-extended to 64 bits whatever their width (true is -1), floats narrower
+ * Integers are kept sign-extended to 64 bits at any width (true is -1), floats narrower
  * than f32 as f32. A pointer is 4 bits of kind, 20 of object, 40 of offset, so that every access
  * can be checked.
  *
- * Everything that may wait is an *event*: a place in one array, with a list of who waits. Barriers
- * of all kinds are built on it.
+ * Barriers of all kinds are elements of one array, each with a list of its waiters.
  *
- * Source: "PTX ISA", on mbarrier, barrier and barrier.cluster.
- */
+ * Source: "PTX ISA", on mbarrier, barrier and barrier.cluster. */
 #ifndef TIDE_MODS_EXEC_H
 #define TIDE_MODS_EXEC_H
 
@@ -28,7 +26,7 @@
 
 /* ---- code ------------------------------------------------------------------------------ */
 
-/* Their fields are explained where they run, in exec_run.c, exec_wait.c and exec_rare.c. */
+/* The fields are explained with the execution, in exec_run.c, exec_wait.c and exec_rare.c. */
 enum tide_exec_code {
   TIDE_EXEC_MOVE,
   TIDE_EXEC_MOVE_MANY,
@@ -154,11 +152,11 @@ enum tide_exec_code {
 struct tide_exec_instruction {
   uint16_t code;
   int16_t d, a, b, c; /* slots */
-  uint16_t w;         /* width and the like */
-  int32_t imm;        /* where to jump, offsets, … */
+  uint16_t w;         /* width or options */
+  int32_t imm;        /* jump target, offset, … */
 };
 
-/* How a value is kept in memory. */
+/* The representation of a value in memory. */
 enum tide_exec_cell {
   TIDE_CELL_I8,
   TIDE_CELL_I16,
@@ -172,7 +170,7 @@ enum tide_exec_cell {
 };
 
 enum tide_exec_register {
-  TIDE_REG_TID, /* + 0..2 for x, y, z; so below */
+  TIDE_REG_TID, /* x; y and z follow, as for the others below */
   TIDE_REG_NTID = 3,
   TIDE_REG_CTAID = 6,
   TIDE_REG_NCTAID = 9,
@@ -194,13 +192,13 @@ enum tide_exec_register {
 
 struct tide_exec_pipeline {
   uint32_t stages, producers, consumers, tx_bytes;
-  uint32_t barriers; /* the first, of 2 · stages, among those of a CTA: full ones, empty ones */
+  uint32_t barriers; /* the first of 2 · stages, among a CTA's: full ones, then empty ones */
 };
 struct tide_exec_sequence {
   uint32_t depth, length, group_size;
   uint32_t barriers; /* depth · length */
 };
-/* A tile scheduler, per launch: op and operands. */
+/* A tile scheduler of a launch, identified by operation and operands. */
 struct tide_exec_plan {
   tide_ir_op op;
   uint32_t sizes[4]; /* m, n, l, k */
@@ -208,31 +206,30 @@ struct tide_exec_plan {
 };
 #define TIDE_EXEC_PLANS_MAX 64
 #define TIDE_EXEC_WORK_SLOTS                                                                       \
-  ((int)(sizeof(struct tide_tile_work) / 8 + 1)) /* the plan, then the work                        \
-                                                  */
+  ((int)(sizeof(struct tide_tile_work) / 8 + 1)) /* the plan, then the work */
 
 #define TIDE_EXEC_SLOTS_MAX 32000
 #define TIDE_EXEC_CODE_MAX (1u << 20)
 #define TIDE_EXEC_PIPELINES_MAX 64
-#define TIDE_EXEC_BARRIERS_MAX 2048 /* of one CTA */
+#define TIDE_EXEC_BARRIERS_MAX 2048 /* per CTA */
 #define TIDE_EXEC_NAMED 16
 #define TIDE_EXEC_USER_BARRIERS 64 /* mbarriers that a kernel keeps in shared memory itself */
-#define TIDE_EXEC_SHARED_MAX (227u * 1024) /* of a CTA; an SM has one KiB more */
+#define TIDE_EXEC_SHARED_MAX (227u * 1024) /* per CTA; an SM has one KiB more */
 #define TIDE_EXEC_CLAIMS_MAX 256           /* marks of cutlass.cluster_uniform in a kernel */
-#define TIDE_EXEC_DECISIONS 64             /* of each mark, that are remembered */
+#define TIDE_EXEC_DECISIONS 64             /* remembered decisions of each mark */
 
-/* What the translation needs to know of the launch. */
+/* The launch's shape, which the translation depends on. */
 struct tide_exec_shape {
   uint32_t grid[3], block[3], cluster[3];
 };
 
 struct tide_exec_code_buffer {
   struct tide_exec_instruction *at;
-  tide_ir_op *ops; /* beside each instruction: where it comes from */
+  tide_ir_op *ops; /* each instruction's source operation, parallel to `at` */
   uint32_t count, capacity;
 };
 
-/* A function, translated. */
+/* A translated function. */
 struct tide_exec_program {
   const struct tide_allocator *allocator;
   struct tide_ir *ir;
@@ -245,33 +242,34 @@ struct tide_exec_program {
   struct tide_exec_pipeline pipelines[TIDE_EXEC_PIPELINES_MAX];
   struct tide_exec_sequence sequences[TIDE_EXEC_PIPELINES_MAX];
   uint32_t pipeline_count, sequence_count;
-  uint32_t barrier_count; /* mbarriers of one CTA, of pipelines and sequences */
+  uint32_t barrier_count; /* a CTA's mbarriers for pipelines and sequences */
   uint32_t user_barriers; /* 0, or TIDE_EXEC_USER_BARRIERS */
   uint32_t claim_count;   /* marks of cutlass.cluster_uniform */
   uint32_t shared_size;
-  uint32_t loop_threads; /* threads of a CTA that go through a main loop or a window */
-  bool contract;         /* MODS operations are there: the loop's progress is checked */
-  int32_t window_leader; /* the thread that counts a CTA's progress; -1: there is no window */
+  uint32_t loop_threads; /* threads of a CTA that run a main loop or a window */
+  bool contract;         /* the function has MODS operations: the loop's progress is checked */
+  int32_t window_leader; /* the thread that counts a CTA's progress; -1: no window */
 };
 
-/* Told to the ir's sink: TIDE_UNSUPPORTED, TIDE_CORRUPT. TIDE_NOMEM, TIDE_FULL. */
+/* Translates a function. TIDE_UNSUPPORTED and TIDE_CORRUPT are reported to the ir's sink.
+ * TIDE_NOMEM, TIDE_FULL. */
 enum tide_status tide_exec_translate(struct tide_exec_program *program, struct tide_ir *ir,
                                      tide_ir_op function, const struct tide_exec_shape *shape,
                                      const struct tide_allocator *allocator);
 void tide_exec_program_fini(struct tide_exec_program *program);
 
-/* Numbers in a dense array; 0: it is none. */
+/* Returns the number of elements of a dense array; 0: not a dense array. */
 static inline uint32_t tide_exec_dense(const struct tide_ir *ir, tide_ir_attr attr) {
   return attr && tide_ir_attr_of(ir, attr)->kind == TIDE_IR_ATTR_DENSE
              ? tide_ir_attr_of(ir, attr)->count / 2
              : 0;
 }
 
-/* Slots that a type takes; 0: it cannot be executed. */
+/* Returns the number of slots of a type; 0: the type cannot be executed. */
 int tide_exec_slots(const struct tide_ir *ir, tide_ir_type type);
-/* Its cell in memory; false: it has none. */
+/* Finds a type's cell in memory. False: none. */
 bool tide_exec_cell_of(const struct tide_ir *ir, tide_ir_type type, enum tide_exec_cell *out_cell);
-/* Bytes of a type in memory, as LLVM lays it out for nvptx64; 0: unknown. */
+/* Returns a type's bytes in memory, as LLVM lays it out for nvptx64; 0: unknown. */
 uint64_t tide_exec_size_of(const struct tide_ir *ir, tide_ir_type type, uint64_t *out_align);
 
 /* ---- the machine ------------------------------------------------------------------------ */
@@ -299,45 +297,46 @@ enum tide_exec_thread_state {
 
 struct tide_exec_thread {
   uint32_t pc;
-  uint32_t next; /* who waits for the same; thread + 1 */
+  uint32_t next; /* the next waiter of the same barrier; thread + 1 */
   uint8_t state;
-  bool arrived; /* at the cluster barrier, and has not waited yet */
+  bool arrived; /* arrived at the cluster barrier, and has not waited yet */
   bool in_window;
-  uint32_t left; /* main loops that it has left: its windows, or without one TIDE_EXEC_FOR_GOOD */
-  uint32_t cluster_phase; /* when it arrived */
-  uint64_t wake;          /* when it sleeps */
+  uint32_t left;          /* main loops that the thread has left, one per window; without windows
+                             TIDE_EXEC_FOR_GOOD */
+  uint32_t cluster_phase; /* the cluster barrier's phase at arrival */
+  uint64_t wake;          /* wake time while the thread sleeps */
 };
 
 #define TIDE_EXEC_FOR_GOOD UINT32_MAX
 
 struct tide_exec_warp {
   uint32_t cta;
-  uint32_t first;    /* thread */
-  uint32_t runnable; /* lanes */
+  uint32_t first;    /* the warp's first thread */
+  uint32_t runnable; /* a bit mask of lanes */
   uint32_t live;
-  uint32_t ready_at; /* in the list of those that can run, + 1; 0: not there */
+  uint32_t ready_at; /* index in the ready list, + 1; 0: not in the list */
 };
 
-/* An mbarrier, or (named, cluster) what is left of one. */
+/* An mbarrier, or the parts of one that a named or cluster barrier needs. */
 struct tide_exec_barrier {
   uint32_t waiters; /* thread + 1 */
   uint32_t expected, pending;
-  uint32_t phase;  /* its parity is the phase's */
-  int64_t bytes;   /* of transactions, that are still to come */
-  uint32_t offset; /* user barriers: in shared memory; + 1 */
+  uint32_t phase;  /* the parity is the lowest bit */
+  int64_t bytes;   /* transaction bytes that are still to come */
+  uint32_t offset; /* user barriers: the offset in shared memory, + 1 */
   bool live;
 };
 
 struct tide_exec_cta {
   uint32_t block[3];
-  uint32_t cluster, rank; /* its cluster, and its rank there */
+  uint32_t cluster, rank; /* the CTA's cluster, and its rank there */
   uint32_t live_threads;
-  uint32_t in_window; /* threads */
+  uint32_t in_window; /* the number of threads in a window */
   uint32_t left;      /* main loops that all of its threads have left */
-  uint32_t left_loop; /* threads that have left one more */
-  tide_ir_op left_at; /* where the last one did */
-  uint32_t windows;   /* that it has opened */
-  uint64_t progress;  /* tiles that it finished in the last of them */
+  uint32_t left_loop; /* the number of threads that have left one more */
+  tide_ir_op left_at; /* the operation at which the last thread left */
+  uint32_t windows;   /* the number of windows opened */
+  uint64_t progress;  /* tiles finished in the last window */
   uint64_t reply;
   uint8_t query; /* enum tide_exec_query */
 };
@@ -354,10 +353,10 @@ struct tide_exec_cluster {
   bool finished; /* a CTA has left a main loop */
 };
 
-/* How a cluster's first thread decided at a mark, the `turn`th time that it came there. */
+/* The decision of a cluster's first thread at a mark, on the thread's `turn`th visit. */
 struct tide_exec_decision {
   int64_t value;
-  uint32_t turn, thread; /* turn 0: nobody yet */
+  uint32_t turn, thread; /* turn 0: no decision yet */
 };
 
 struct tide_exec_machine {
@@ -375,9 +374,10 @@ struct tide_exec_machine {
   struct tide_exec_warp *warps;
   struct tide_exec_cta *ctas;
   struct tide_exec_cluster *clusters;
-  struct tide_exec_barrier *barriers; /* of each CTA: named, pipelines' and sequences', user */
+  struct tide_exec_barrier
+      *barriers; /* per CTA: named ones, pipelines' and sequences', user ones */
   uint32_t cta_barriers;
-  unsigned char *shared; /* of each CTA, shared_stride bytes */
+  unsigned char *shared; /* shared_stride bytes per CTA */
   uint32_t shared_stride;
   struct tide_exec_memory *globals;
   uint32_t global_count;
@@ -386,22 +386,22 @@ struct tide_exec_machine {
 
   uint32_t *ready; /* warps */
   uint32_t ready_count;
-  uint32_t *parked_list; /* threads; a heap by `wake` */
+  uint32_t *parked_list; /* threads; a heap ordered by `wake` */
   uint32_t parked_count;
   uint32_t live_threads;
-  uint32_t *claim_turns;                /* of each thread: how often it came to each mark */
-  struct tide_exec_decision *decisions; /* of each cluster and mark: the newest */
+  uint32_t *claim_turns;                /* per thread and mark, the number of visits */
+  struct tide_exec_decision *decisions; /* per cluster and mark, the newest decisions */
 
   struct tide_random random;
-  uint32_t turn_bits; /* a turn is up to 2^turn_bits instructions a thread */
-  uint64_t slow;      /* which CTAs this seed holds back */
+  uint32_t turn_bits; /* a time slice is up to 2^turn_bits instructions a thread */
+  uint64_t slow;      /* a bit mask of CTAs that this seed delays */
   uint64_t steps, steps_max;
-  uint64_t time;           /* virtual ns: instructions, and sleeps that everybody waited for */
-  enum tide_status status; /* TIDE_OK: it goes on */
-  bool told;               /* the first failure was */
+  uint64_t time;           /* virtual ns: instructions, and sleeps while no thread could run */
+  enum tide_status status; /* TIDE_OK: running */
+  bool told;               /* the first failure was reported */
   uint64_t windows, throttles, tiles;
 
-  /* A tile of a window was finished; the machine goes on if it is TIDE_OK. */
+  /* Called after each finished tile of a window; the machine continues if it returns TIDE_OK. */
   enum tide_status (*progress)(void *self);
   void *progress_self;
 };
@@ -409,7 +409,7 @@ struct tide_exec_machine {
 struct tide_exec_machine_params {
   const struct tide_exec_program *program;
   struct tide_exec_shape shape;
-  const int64_t *arguments; /* as slots: one each */
+  const int64_t *arguments; /* slots, one for each argument */
   const struct tide_exec_memory *globals;
   uint32_t global_count;
   uint64_t seed, steps_max, memory_max;
@@ -418,19 +418,19 @@ struct tide_exec_machine_params {
 enum tide_status tide_exec_machine_init(struct tide_exec_machine *machine,
                                         const struct tide_exec_machine_params *params);
 void tide_exec_machine_fini(struct tide_exec_machine *machine);
-/* Runs about so many instructions more. TIDE_OK: all threads have ended. TIDE_TIMEOUT: there is
- * more to do. TIDE_DEADLOCK, TIDE_FAILED, TIDE_EXHAUSTED (steps_max): told to the sink; final. */
+/* Runs about `steps` more instructions. TIDE_OK: all threads have ended. TIDE_TIMEOUT: some have
+ * not. TIDE_DEADLOCK, TIDE_FAILED, TIDE_EXHAUSTED (steps_max): reported to the sink; final. */
 enum tide_status tide_exec_machine_run(struct tide_exec_machine *machine, uint64_t steps);
-/* 0: as it stands, without a run. Bytes that a launch of that shape needs. */
+/* Returns the bytes that a launch of that shape needs. */
 uint64_t tide_exec_machine_memory(const struct tide_exec_program *program,
                                   const struct tide_exec_shape *shape);
 
 /* ---- inside: exec_run.c, exec_wait.c, exec_report.c -------------------------------------- */
 
-/* What an instruction that isn't simple says. */
+/* The effect of an instruction that is not simple. */
 enum tide_exec_next {
   TIDE_EXEC_GOES_ON,
-  TIDE_EXEC_BLOCKS, /* the thread waits; pc is where it goes on */
+  TIDE_EXEC_BLOCKS, /* the thread waits; pc is its resumption point */
   TIDE_EXEC_STOPS   /* the thread has ended, or the machine failed */
 };
 
@@ -445,36 +445,37 @@ tide_exec_barriers_of(const struct tide_exec_machine *machine, uint32_t cta) {
   return machine->barriers + (size_t)cta * machine->cta_barriers;
 }
 
-/* Instructions that wait, wake, or change what others see of a thread. pc: the instruction's. */
+/* Executes instructions that wait, wake, or change a thread's state as seen by others. pc: the
+ * instruction's. */
 enum tide_exec_next tide_exec_step_wait(struct tide_exec_machine *machine, uint32_t thread,
                                         uint32_t pc);
-/* Work, windows, special registers, atomics: not in the innermost loop. */
+/* Executes work, window, register and atomic instructions: none is in the innermost loop. */
 enum tide_exec_next tide_exec_step_rare(struct tide_exec_machine *machine, uint32_t thread,
                                         uint32_t pc);
 enum tide_exec_next tide_exec_check_claim(struct tide_exec_machine *machine, uint32_t thread,
                                           uint32_t pc);
-/* The bytes behind a pointer; NULL: told why not. */
+/* Returns the bytes behind a pointer; NULL: an error was reported. */
 void *tide_exec_access(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
                        uint64_t pointer, uint32_t size);
-/* It can run (again). */
+/* Makes a thread runnable (again). */
 void tide_exec_make_ready(struct tide_exec_machine *machine, uint32_t thread);
 void tide_exec_exit(struct tide_exec_machine *machine, uint32_t thread);
 void tide_exec_wake_sleepers(struct tide_exec_machine *machine);
-/* The first error of a run, at an instruction, with who ran it. */
+/* Reports the first error of a run, at an instruction, with the thread that ran it. */
 enum tide_exec_next tide_exec_fail(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
                                    const char *format, ...) TIDE_PRINTF(4, 5);
 void tide_exec_note(struct tide_exec_machine *machine, tide_ir_op op, const char *format, ...)
     TIDE_PRINTF(3, 4);
 void tide_exec_report_deadlock(struct tide_exec_machine *machine);
 
-/* Floats narrower than f32. */
+/* Conversions of floats narrower than f32. */
 uint16_t tide_exec_to_f16(float value);
 float tide_exec_from_f16(uint16_t bits);
 uint16_t tide_exec_to_bf16(float value);
 float tide_exec_from_bf16(uint16_t bits);
 float tide_exec_to_tf32(float value);
-/* To odd: what is not exact ends in a 1, so that rounding it once more, to fewer bits, is right as
- * if it were done once. */
+/* Round to odd: an inexact result ends in a 1 bit. A second rounding, to fewer bits, then gives the
+ * same result as a single one. */
 float tide_exec_odd(double value);
 float tide_exec_odd_integer(uint64_t size, bool negative);
 double tide_exec_odd_fma(float a, float b, float c);
@@ -507,7 +508,7 @@ static inline int64_t tide_exec_of_f64(double value) {
   } u = {.value = value};
   return u.bits;
 }
-/* Sign-extends what is left of the highest `cut` bits. */
+/* Sign-extends the value that remains without the highest `cut` bits. */
 static inline int64_t tide_exec_narrow(uint64_t value, unsigned cut) {
   return (int64_t)(value << cut) >> cut;
 }

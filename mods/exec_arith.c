@@ -75,8 +75,8 @@ static bool is_narrow(uint32_t kind) {
   return kind == TIDE_IR_F16 || kind == TIDE_IR_BF16 || kind == TIDE_IR_TF32;
 }
 
-/* What was computed as f32 becomes one of a narrower type. Where f32 is not exact enough for that
- * (sums, products, quotients are), the instruction before has rounded to odd: imm 1. */
+/* Rounds an f32 result to the narrower type of the operation. In f32, sums, products and quotients
+ * are exact enough for that. Other operations have rounded to odd before (imm 1). */
 static void round_to(struct tide_exec_translator *t, tide_ir_op op, int16_t slot, uint32_t kind) {
   if (is_narrow(kind))
     tide_exec_emit(t, op,
@@ -120,8 +120,9 @@ static void float_op(struct tide_exec_translator *t, tide_ir_op op, uint8_t code
   round_to(t, op, made.d, kind);
 }
 
-static void compare(struct tide_exec_translator *t, tide_ir_op op) {
-  /* Of the predicates 0 to 15: what they are true of; 1 equal, 2 greater, 4 less, 8 unordered. */
+static void emit_compare(struct tide_exec_translator *t, tide_ir_op op) {
+  /* Relations for which each predicate, 0 to 15, is true: 1 equal, 2 greater, 4 less, 8
+   * unordered. */
   static const uint8_t bits[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 8, 15};
   uint32_t kind;
   if (!check_shape(t, op, 2)) return;
@@ -178,7 +179,7 @@ static void cast_bits(struct tide_exec_translator *t, tide_ir_op op) {
   tide_exec_emit(t, op, made);
 }
 
-/* Between integers, indices and pointers. */
+/* Casts between integers, indices and pointers. */
 static void cast_integers(struct tide_exec_translator *t, tide_ir_op op) {
   unsigned kind = tide_ir_op_kind(t->ir, op);
   bool zeros = kind == TIDE_OP_ARITH_EXTUI || kind == TIDE_OP_LLVM_ZEXT ||
@@ -196,7 +197,7 @@ static void cast_integers(struct tide_exec_translator *t, tide_ir_op op) {
     tide_exec_emit(t, op, (struct tide_exec_instruction){I(NARROW), d, a, 0, 0, cut, 0});
 }
 
-static void cast(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_cast(struct tide_exec_translator *t, tide_ir_op op) {
   uint32_t from = 0, to = 0;
   if (!check_shape(t, op, 1)) return;
   tide_ir_type source = tide_exec_operand_type(t, op, 0), target = tide_exec_result_type(t, op);
@@ -219,7 +220,7 @@ static void cast(struct tide_exec_translator *t, tide_ir_op op) {
   }
 }
 
-static void select(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_select(struct tide_exec_translator *t, tide_ir_op op) {
   if (!check_shape(t, op, 3)) return;
   tide_exec_emit(t, op,
                  (struct tide_exec_instruction){
@@ -251,7 +252,7 @@ static bool constant_value(struct tide_exec_translator *t, tide_ir_op op, int64_
   return true;
 }
 
-static bool known(struct tide_exec_translator *t, tide_ir_op op, int64_t *out_value) {
+static bool known_value(struct tide_exec_translator *t, tide_ir_op op, int64_t *out_value) {
   unsigned kind = tide_ir_op_kind(t->ir, op);
   *out_value = 0;
   if (kind == TIDE_OP_LLVM_UNDEF || kind == TIDE_OP_LLVM_ZERO || kind == TIDE_OP_LLVM_POISON)
@@ -263,18 +264,19 @@ static bool known(struct tide_exec_translator *t, tide_ir_op op, int64_t *out_va
 bool tide_exec_known(struct tide_exec_translator *t, tide_ir_op op, int16_t *out_slot) {
   int64_t value;
   if (tide_ir_op_of(t->ir, op)->result_count != 1 ||
-      tide_exec_slots(t->ir, tide_exec_result_type(t, op)) != 1 || !known(t, op, &value))
+      tide_exec_slots(t->ir, tide_exec_result_type(t, op)) != 1 || !known_value(t, op, &value))
     return false;
   *out_slot = tide_exec_constant(t, value);
   return true;
 }
 
-/* One of several slots; the others lie below the frames and need no instruction. */
-static void constant(struct tide_exec_translator *t, tide_ir_op op) {
+/* Emits a constant of several slots. Constants of one slot lie below the frames and need no
+ * instruction. */
+static void emit_constant(struct tide_exec_translator *t, tide_ir_op op) {
   int64_t value;
   int16_t slot = tide_exec_result(t, op);
   if (slot < 0) return;
-  if (!known(t, op, &value)) {
+  if (!known_value(t, op, &value)) {
     tide_exec_refuse(t, op, "has a value that isn't executed");
     return;
   }
@@ -300,14 +302,14 @@ bool tide_exec_arith(struct tide_exec_translator *t, tide_ir_op op) {
     case TIDE_OP_ARITH_CMPI:
     case TIDE_OP_ARITH_CMPF:
     case TIDE_OP_LLVM_ICMP:
-    case TIDE_OP_LLVM_FCMP: compare(t, op); return true;
+    case TIDE_OP_LLVM_FCMP: emit_compare(t, op); return true;
     case TIDE_OP_ARITH_SELECT:
-    case TIDE_OP_LLVM_SELECT: select(t, op); return true;
+    case TIDE_OP_LLVM_SELECT: emit_select(t, op); return true;
     case TIDE_OP_ARITH_CONSTANT:
     case TIDE_OP_LLVM_CONSTANT:
     case TIDE_OP_LLVM_UNDEF:
     case TIDE_OP_LLVM_ZERO:
-    case TIDE_OP_LLVM_POISON: constant(t, op); return true;
+    case TIDE_OP_LLVM_POISON: emit_constant(t, op); return true;
     case TIDE_OP_ARITH_EXTSI:
     case TIDE_OP_ARITH_EXTUI:
     case TIDE_OP_ARITH_TRUNCI:
@@ -332,7 +334,7 @@ bool tide_exec_arith(struct tide_exec_translator *t, tide_ir_op op) {
     case TIDE_OP_LLVM_FPTOSI:
     case TIDE_OP_LLVM_FPTOUI:
     case TIDE_OP_LLVM_FPEXT:
-    case TIDE_OP_LLVM_FPTRUNC: cast(t, op); return true;
+    case TIDE_OP_LLVM_FPTRUNC: emit_cast(t, op); return true;
     default: return false;
   }
 }

@@ -6,8 +6,8 @@
 
 typedef struct tide_exec_instruction made;
 
-static int64_t number(struct tide_exec_translator *t, tide_ir_op op, enum tide_ir_name name,
-                      int64_t least, int64_t most) {
+static int64_t number_attribute(struct tide_exec_translator *t, tide_ir_op op,
+                                enum tide_ir_name name, int64_t least, int64_t most) {
   int64_t value = tide_ir_get_integer(t->ir, op, name, least - 1);
   if (value < least || value > most)
     tide_exec_refuse(t, op, "has an attribute that is missing or out of range");
@@ -55,8 +55,8 @@ static void async_exec(struct tide_exec_translator *t, tide_ir_op op) {
 
 /* ---- pipelines ---- */
 
-/* All threads of the cluster come, and go on when the barriers are there. One such for inits that
- * follow each other. */
+/* Synchronises all threads of the cluster after the barriers are initialised. Consecutive inits
+ * share one synchronisation. */
 static void sync_after_init(struct tide_exec_translator *t, tide_ir_op op) {
   tide_ir_op next = tide_ir_op_of(t->ir, op)->next;
   unsigned kind = next ? tide_ir_op_kind(t->ir, next) : TIDE_OP_NONE;
@@ -87,10 +87,10 @@ static bool take_barriers(struct tide_exec_translator *t, tide_ir_op op, uint32_
 static void pipeline_init(struct tide_exec_translator *t, tide_ir_op op) {
   struct tide_exec_program *program = t->program;
   struct tide_exec_pipeline pipeline = {
-      .stages = (uint32_t)number(t, op, TIDE_NAME_STAGES, 1, 512),
-      .producers = (uint32_t)number(t, op, TIDE_NAME_PRODUCERS, 1, 1 << 20),
-      .consumers = (uint32_t)number(t, op, TIDE_NAME_CONSUMERS, 1, 1 << 20),
-      .tx_bytes = (uint32_t)number(t, op, TIDE_NAME_TX_BYTES, 0, (1 << 20) - 1)};
+      .stages = (uint32_t)number_attribute(t, op, TIDE_NAME_STAGES, 1, 512),
+      .producers = (uint32_t)number_attribute(t, op, TIDE_NAME_PRODUCERS, 1, 1 << 20),
+      .consumers = (uint32_t)number_attribute(t, op, TIDE_NAME_CONSUMERS, 1, 1 << 20),
+      .tx_bytes = (uint32_t)number_attribute(t, op, TIDE_NAME_TX_BYTES, 0, (1 << 20) - 1)};
   if (!take_barriers(t, op, 2 * pipeline.stages, &pipeline.barriers)) return;
   tide_exec_emit(t, op,
                  (made){.code = TIDE_EXEC_PIPELINE_INIT,
@@ -103,9 +103,9 @@ static void pipeline_init(struct tide_exec_translator *t, tide_ir_op op) {
 static void sequence_init(struct tide_exec_translator *t, tide_ir_op op) {
   struct tide_exec_program *program = t->program;
   struct tide_exec_sequence sequence = {
-      .depth = (uint32_t)number(t, op, TIDE_NAME_DEPTH, 1, 256),
-      .length = (uint32_t)number(t, op, TIDE_NAME_LENGTH, 1, 256),
-      .group_size = (uint32_t)number(t, op, TIDE_NAME_GROUP_SIZE, 1, 1 << 20)};
+      .depth = (uint32_t)number_attribute(t, op, TIDE_NAME_DEPTH, 1, 256),
+      .length = (uint32_t)number_attribute(t, op, TIDE_NAME_LENGTH, 1, 256),
+      .group_size = (uint32_t)number_attribute(t, op, TIDE_NAME_GROUP_SIZE, 1, 1 << 20)};
   if (!take_barriers(t, op, sequence.depth * sequence.length, &sequence.barriers)) return;
   tide_exec_emit(t, op,
                  (made){.code = TIDE_EXEC_SEQ_INIT,
@@ -115,7 +115,7 @@ static void sequence_init(struct tide_exec_translator *t, tide_ir_op op) {
   sync_after_init(t, op);
 }
 
-/* How many stages the index of a state goes round. */
+/* Returns the number of stages that a state's index counts through. */
 static uint16_t stages_of(struct tide_exec_translator *t, tide_ir_op op) {
   const struct tide_ir_type_record *type = tide_ir_type_of(t->ir, tide_exec_operand_type(t, op, 0));
   if ((type->kind != TIDE_IR_PIPELINE && type->kind != TIDE_IR_SEQ_BAR) || !type->a ||
@@ -141,7 +141,7 @@ static void sequence_state(struct tide_exec_translator *t, tide_ir_op op) {
                         .a = tide_exec_constant(t, phase << 32)});
 }
 
-/* c: the thread that stands for the region in TMA; -1: outside of one, every thread 0. */
+/* c: the async region's first thread, which issues its TMA; thread 0 outside of a region. */
 static void on_pipeline(struct tide_exec_translator *t, tide_ir_op op, uint16_t code) {
   if (t->status != TIDE_OK) return;
   tide_exec_emit(t, op,
@@ -151,7 +151,7 @@ static void on_pipeline(struct tide_exec_translator *t, tide_ir_op op, uint16_t 
                         .c = (int16_t)(t->warp_low * 32)});
 }
 
-static void acquire(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_acquire(struct tide_exec_translator *t, tide_ir_op op) {
   on_pipeline(t, op, TIDE_EXEC_ACQUIRE);
   made expect = {.code = TIDE_EXEC_EXPECT,
                  .a = tide_exec_use(t, op, 0),
@@ -159,12 +159,12 @@ static void acquire(struct tide_exec_translator *t, tide_ir_op op) {
                  .c = (int16_t)(t->warp_low * 32),
                  .imm = -1};
   if (tide_ir_has(t->ir, op, TIDE_NAME_BYTES))
-    expect.imm = (int32_t)number(t, op, TIDE_NAME_BYTES, 0, (1 << 20) - 1);
+    expect.imm = (int32_t)number_attribute(t, op, TIDE_NAME_BYTES, 0, (1 << 20) - 1);
   tide_exec_emit(t, op, expect);
 }
 
 /* Waits until every stage is empty. */
-static void tail(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_tail(struct tide_exec_translator *t, tide_ir_op op) {
   uint16_t stages = stages_of(t, op);
   int32_t kept = t->next_slot;
   int16_t state = tide_exec_new_slots(t, op, 1), pipeline = tide_exec_use(t, op, 0);
@@ -182,7 +182,7 @@ static void sequence_op(struct tide_exec_translator *t, tide_ir_op op, uint16_t 
                  (made){.code = code,
                         .a = tide_exec_use(t, op, 0),
                         .b = tide_exec_use(t, op, 1),
-                        .imm = (int32_t)number(t, op, TIDE_NAME_GROUP, 0, 255)});
+                        .imm = (int32_t)number_attribute(t, op, TIDE_NAME_GROUP, 0, 255)});
 }
 
 static void state_part(struct tide_exec_translator *t, tide_ir_op op, uint16_t code) {
@@ -193,10 +193,11 @@ static void state_part(struct tide_exec_translator *t, tide_ir_op op, uint16_t c
 /* ---- schedulers ---- */
 
 /* w: the kind, 4 if rastered along m, the swizzle times 8. imm: the slot of k; INT32_MIN: none. */
-static void scheduler(struct tide_exec_translator *t, tide_ir_op op, enum tide_ir_scheduler kind) {
+static void emit_scheduler(struct tide_exec_translator *t, tide_ir_op op,
+                           enum tide_ir_scheduler kind) {
   const char *raster = tide_ir_get_text(t->ir, op, TIDE_NAME_RASTER);
   int64_t swizzle = tide_ir_get_integer(t->ir, op, TIDE_NAME_SWIZZLE, 1);
-  if (swizzle < 1 || swizzle > 8) swizzle = 16; /* told when it runs */
+  if (swizzle < 1 || swizzle > 8) swizzle = 16; /* rejected at run time */
   tide_exec_emit(
       t, op,
       (made){.code = TIDE_EXEC_SCHEDULER,
@@ -239,7 +240,7 @@ static void work_get(struct tide_exec_translator *t, tide_ir_op op) {
 
 /* ---- MODS ---- */
 
-static void timestamp(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_timestamp(struct tide_exec_translator *t, tide_ir_op op) {
   const struct tide_ir_op_record *record = tide_ir_op_of(t->ir, op);
   if (!record->result_count) return;
   int16_t d = tide_exec_result(t, op);
@@ -255,22 +256,22 @@ static void mods_start(struct tide_exec_translator *t, tide_ir_op op) {
                         .a = tide_exec_use(t, op, 1),
                         .w = (uint16_t)tide_ir_get_integer(t->ir, op, TIDE_NAME_IS_2CTA_MMA, 0)});
   tide_exec_emit(t, op, (made){.code = TIDE_EXEC_CLUSTER_ARRIVE});
-  timestamp(t, op);
+  emit_timestamp(t, op);
 }
 
-/* The full handshake: all have entered; all have come to the end. */
+/* The full handshake: all have entered; all have reached the end. */
 static void mods_end(struct tide_exec_translator *t, tide_ir_op op) {
   tide_exec_emit(t, op, (made){.code = TIDE_EXEC_CLUSTER_WAIT});
   tide_exec_emit(t, op, (made){.code = TIDE_EXEC_CLUSTER_ARRIVE});
   tide_exec_emit(t, op, (made){.code = TIDE_EXEC_CLUSTER_WAIT});
   tide_exec_emit(t, op, (made){.code = TIDE_EXEC_WINDOW_CLOSE});
-  timestamp(t, op);
+  emit_timestamp(t, op);
 }
 
 #define THROTTLE_SLEEP 100 /* virtual ns, of profile 1 */
 
-static void throttle(struct tide_exec_translator *t, tide_ir_op op) {
-  int64_t profile = number(t, op, TIDE_NAME_PROFILE, 0, 2);
+static void emit_throttle(struct tide_exec_translator *t, tide_ir_op op) {
+  int64_t profile = number_attribute(t, op, TIDE_NAME_PROFILE, 0, 2);
   if (t->status != TIDE_OK || profile == 0) return;
   tide_exec_emit(t, op, (made){.code = TIDE_EXEC_THROTTLE});
   if (profile == 1) {
@@ -308,9 +309,9 @@ static bool cutlass_pipeline(struct tide_exec_translator *t, tide_ir_op op) {
       return true;
     case TIDE_OP_STATE_INDEX: state_part(t, op, TIDE_EXEC_STATE_INDEX); return true;
     case TIDE_OP_STATE_PHASE: state_part(t, op, TIDE_EXEC_STATE_PHASE); return true;
-    case TIDE_OP_PRODUCER_ACQUIRE: acquire(t, op); return true;
+    case TIDE_OP_PRODUCER_ACQUIRE: emit_acquire(t, op); return true;
     case TIDE_OP_PRODUCER_COMMIT: on_pipeline(t, op, TIDE_EXEC_COMMIT); return true;
-    case TIDE_OP_PRODUCER_TAIL: tail(t, op); return true;
+    case TIDE_OP_PRODUCER_TAIL: emit_tail(t, op); return true;
     case TIDE_OP_CONSUMER_WAIT: on_pipeline(t, op, TIDE_EXEC_CONSUMER_WAIT); return true;
     case TIDE_OP_CONSUMER_RELEASE: on_pipeline(t, op, TIDE_EXEC_RELEASE); return true;
     case TIDE_OP_SEQ_BAR_INIT: sequence_init(t, op); return true;
@@ -325,15 +326,15 @@ bool tide_exec_cutlass(struct tide_exec_translator *t, tide_ir_op op) {
   switch (tide_ir_op_kind(t->ir, op)) {
     case TIDE_OP_ASYNC_EXEC: async_exec(t, op); return true;
     case TIDE_OP_ASYNC_YIELD: return true;
-    case TIDE_OP_SCHED_STATIC: scheduler(t, op, TIDE_IR_STATIC_PERSISTENT); return true;
-    case TIDE_OP_SCHED_DATA_PARALLEL: scheduler(t, op, TIDE_IR_DATA_PARALLEL); return true;
-    case TIDE_OP_SCHED_STREAMK: scheduler(t, op, TIDE_IR_STREAMK); return true;
+    case TIDE_OP_SCHED_STATIC: emit_scheduler(t, op, TIDE_IR_STATIC_PERSISTENT); return true;
+    case TIDE_OP_SCHED_DATA_PARALLEL: emit_scheduler(t, op, TIDE_IR_DATA_PARALLEL); return true;
+    case TIDE_OP_SCHED_STREAMK: emit_scheduler(t, op, TIDE_IR_STREAMK); return true;
     case TIDE_OP_GET_CURRENT_WORK: work_first(t, op); return true;
     case TIDE_OP_ADVANCE: work_next(t, op); return true;
     case TIDE_OP_WORK_GET: work_get(t, op); return true;
     case TIDE_OP_MODS_START: mods_start(t, op); return true;
     case TIDE_OP_MODS_END: mods_end(t, op); return true;
-    case TIDE_OP_MODS_THROTTLE: throttle(t, op); return true;
+    case TIDE_OP_MODS_THROTTLE: emit_throttle(t, op); return true;
     default: return cutlass_pipeline(t, op);
   }
 }

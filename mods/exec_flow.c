@@ -4,11 +4,12 @@
 
 typedef struct tide_exec_instruction made;
 
-static uint32_t jump(struct tide_exec_translator *t, tide_ir_op op, uint32_t target) {
+static uint32_t emit_jump(struct tide_exec_translator *t, tide_ir_op op, uint32_t target) {
   return tide_exec_emit(t, op, (made){.code = TIDE_EXEC_JUMP, .imm = (int32_t)target});
 }
 
-/* The operation that ends the one block of a region, if it is of that kind. */
+/* Returns the operation that ends a region, if the region has one block and the operation is of
+ * that kind; else 0. */
 static tide_ir_op ends_with(struct tide_exec_translator *t, tide_ir_op op, uint32_t region,
                             enum tide_ir_kind kind) {
   tide_ir_block block = tide_ir_body(t->ir, op, region);
@@ -19,7 +20,8 @@ static tide_ir_op ends_with(struct tide_exec_translator *t, tide_ir_op op, uint3
   return 0;
 }
 
-/* As many values go from operands of `from` to `count` values from `to` on. */
+/* Copies the operands of `from`, from `first` on, to the `count` values from `to` on. The numbers
+ * must agree. */
 static void pass_values(struct tide_exec_translator *t, tide_ir_op from, uint32_t first,
                         uint32_t count, tide_ir_value to) {
   if (t->status != TIDE_OK) return;
@@ -36,7 +38,7 @@ static uint32_t arguments_of(struct tide_exec_translator *t, tide_ir_op op, uint
   return block ? record->argument_count : 0;
 }
 
-static void body(struct tide_exec_translator *t, tide_ir_op op, uint32_t region) {
+static void translate_body(struct tide_exec_translator *t, tide_ir_op op, uint32_t region) {
   tide_exec_region(t, tide_ir_region_at(t->ir, op, region));
 }
 
@@ -52,17 +54,18 @@ static void flow_if(struct tide_exec_translator *t, tide_ir_op op) {
   tide_exec_claim_condition(t, op, op);
   uint32_t over =
       tide_exec_emit(t, op, (made){.code = TIDE_EXEC_JUMP_ZERO, .a = tide_exec_use(t, op, 0)});
-  body(t, op, 0);
+  translate_body(t, op, 0);
   if (has_else) {
-    uint32_t end = jump(t, op, 0);
+    uint32_t end = emit_jump(t, op, 0);
     tide_exec_patch(t, over, tide_exec_here(t));
-    body(t, op, 1);
+    translate_body(t, op, 1);
     over = end;
   }
   tide_exec_patch(t, over, tide_exec_here(t));
 }
 
-/* Is this a main loop: the outermost in an async region that goes from tile to tile? */
+/* True if the loop is a main loop: the outermost in an async region, advancing from tile to
+ * tile. */
 static bool is_main_loop(struct tide_exec_translator *t, tide_ir_op op) {
   if (!t->warp_high || t->loops || !t->program->contract) return false;
   for (tide_ir_op at = op; at; at = tide_ir_walk_next(t->ir, op, at, true))
@@ -78,7 +81,8 @@ static void begin_turn(struct tide_exec_translator *t, tide_ir_op op, bool main_
   tide_exec_emit(t, op, (made){.code = TIDE_EXEC_LOOP_TURN});
 }
 
-/* The region's arguments lie where the results do: what goes round is there, and stays. */
+/* Gives the region's arguments the slots of the results: values carried from one iteration to the
+ * next stay in place. */
 static bool carry_values(struct tide_exec_translator *t, tide_ir_op op, tide_ir_value arguments) {
   const struct tide_ir_op_record *record = tide_ir_op_of(t->ir, op);
   for (uint32_t i = 0; i < record->result_count; i++) {
@@ -115,7 +119,7 @@ static void flow_for(struct tide_exec_translator *t, tide_ir_op op) {
   uint32_t start = tide_exec_emit(t, op, loop);
   begin_turn(t, op, main_loop);
   t->loops++;
-  body(t, op, 0);
+  translate_body(t, op, 0);
   t->loops--;
   loop.code = TIDE_EXEC_FOR_NEXT;
   loop.imm = (int32_t)start + 1;
@@ -144,17 +148,17 @@ static void flow_while(struct tide_exec_translator *t, tide_ir_op op) {
   pass_values(t, op, 0, record->operand_count, before);
   uint32_t start = tide_exec_here(t);
   t->loops++;
-  body(t, op, 0); /* scf.condition: the results, and a jump out */
+  translate_body(t, op, 0); /* ends with scf.condition: the results, and a jump out */
   uint32_t out = tide_exec_here(t) - 1;
   begin_turn(t, op, main_loop);
-  body(t, op, 1);
+  translate_body(t, op, 1);
   t->loops--;
-  jump(t, op, start);
+  emit_jump(t, op, start);
   tide_exec_patch(t, out, tide_exec_here(t));
   t->next_slot = kept;
 }
 
-/* What goes round, or comes out. */
+/* Copies the yielded values to the next iteration's arguments, or to the results. */
 static void flow_yield(struct tide_exec_translator *t, tide_ir_op op) {
   tide_ir_op parent = tide_ir_parent(t->ir, op);
   const struct tide_ir_op_record *record = tide_ir_op_of(t->ir, parent);
@@ -210,7 +214,7 @@ static void branch_to(struct tide_exec_translator *t, tide_ir_op op, uint32_t su
     return;
   }
   tide_exec_copy(t, op, first, count, tide_ir_block_of(t->ir, block)->arguments);
-  remember_jump(t, jump(t, op, 0), block);
+  remember_jump(t, emit_jump(t, op, 0), block);
 }
 
 static void flow_branch(struct tide_exec_translator *t, tide_ir_op op) {
@@ -283,7 +287,7 @@ static void flow_return(struct tide_exec_translator *t, tide_ir_op op) {
   }
   pass_values(t, op, 0, tide_ir_op_of(t->ir, call)->result_count,
               tide_ir_op_of(t->ir, call)->results);
-  remember_jump(t, jump(t, op, 0), 0);
+  remember_jump(t, emit_jump(t, op, 0), 0);
 }
 
 bool tide_exec_flow(struct tide_exec_translator *t, tide_ir_op op) {

@@ -1,4 +1,4 @@
-/* Translation: what gpu and nvvm operations do. */
+/* Translation: gpu and nvvm operations. */
 #include "mods/exec_translate.h"
 #include "base/alloc.h"
 
@@ -6,7 +6,7 @@ typedef struct tide_exec_instruction made;
 
 /* ---- registers ---- */
 
-/* + 1; the x of those that have one. */
+/* The register + 1; where it has axes, the register of x. */
 #define REG(name) (TIDE_REG_##name + 1)
 static const uint8_t registers[TIDE_IR_KINDS] = {
     [TIDE_OP_GPU_THREAD_ID] = REG(TID),
@@ -58,8 +58,8 @@ static const uint8_t registers[TIDE_IR_KINDS] = {
     [TIDE_OP_NVVM_ELECT] = REG(ELECT),
 };
 
-/* `#gpu<dim x>`: the letter before the last. -1: none. */
-static int dimension(struct tide_exec_translator *t, tide_ir_op op) {
+/* Returns the axis of `#gpu<dim x>`, by the letter before the last. -1: none. */
+static int axis_of(struct tide_exec_translator *t, tide_ir_op op) {
   tide_ir_attr attr = tide_ir_get(t->ir, op, TIDE_NAME_DIMENSION);
   size_t length;
   if (!attr) return 0;
@@ -74,7 +74,7 @@ static int dimension(struct tide_exec_translator *t, tide_ir_op op) {
 }
 
 static void read_register(struct tide_exec_translator *t, tide_ir_op op, uint32_t which) {
-  int at = dimension(t, op);
+  int at = axis_of(t, op);
   if (at < 0 || tide_ir_op_of(t->ir, op)->result_count != 1) {
     tide_exec_refuse(t, op, "has no dimension x, y or z");
     return;
@@ -87,8 +87,10 @@ static void read_register(struct tide_exec_translator *t, tide_ir_op op, uint32_
 
 /* ---- barriers ---- */
 
-/* nvvm.barrier and its arrive: operands in segments, id and thread count, each perhaps. */
-static void barrier(struct tide_exec_translator *t, tide_ir_op op, uint16_t code, bool counted) {
+/* nvvm.barrier and its arrive form have operand segments: an optional id and an optional thread
+ * count. */
+static void emit_barrier(struct tide_exec_translator *t, tide_ir_op op, uint16_t code,
+                         bool counted) {
   const struct tide_ir_op_record *record = tide_ir_op_of(t->ir, op);
   tide_ir_attr segments = tide_ir_get(t->ir, op, TIDE_NAME_OPERAND_SEGMENTS);
   bool has_id = record->operand_count > counted, has_count = record->operand_count > !counted;
@@ -112,13 +114,13 @@ static void cta_barrier(struct tide_exec_translator *t, tide_ir_op op) {
   tide_exec_emit(t, op, (made){.code = TIDE_EXEC_BARRIER, .a = none, .b = none});
 }
 
-static void plain(struct tide_exec_translator *t, tide_ir_op op, uint16_t code) {
+static void emit_plain(struct tide_exec_translator *t, tide_ir_op op, uint16_t code) {
   tide_exec_emit(t, op, (made){.code = code});
 }
 
-/* Operands a, b, c as they come; a result, if it has one. */
-static void straight(struct tide_exec_translator *t, tide_ir_op op, uint16_t code,
-                     uint32_t operands) {
+/* Emits an instruction with operands a, b, c in their order, and a result if there is one. */
+static void emit_straight(struct tide_exec_translator *t, tide_ir_op op, uint16_t code,
+                          uint32_t operands) {
   const struct tide_ir_op_record *record = tide_ir_op_of(t->ir, op);
   made one = {.code = code};
   if (record->operand_count < operands) {
@@ -143,7 +145,7 @@ static void mbarrier_arrive(struct tide_exec_translator *t, tide_ir_op op, uint1
 
 /* ---- assembly and intrinsics, as far as our own lowering writes them ---- */
 
-static bool contains(const char *text, const char *word) {
+static bool contains_word(const char *text, const char *word) {
   size_t length = strlen(word);
   for (; text && *text; text++)
     if (memcmp(text, word, strlen(text) < length ? strlen(text) : length) == 0 &&
@@ -152,10 +154,11 @@ static bool contains(const char *text, const char *word) {
   return false;
 }
 
-static void assembly(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_assembly(struct tide_exec_translator *t, tide_ir_op op) {
   const char *text = tide_ir_get_text(t->ir, op, TIDE_NAME_ASM_STRING);
   const struct tide_ir_op_record *record = tide_ir_op_of(t->ir, op);
-  if (!text || strlen(text) > 256 || !contains(text, "nanosleep.u32") || record->result_count) {
+  if (!text || strlen(text) > 256 || !contains_word(text, "nanosleep.u32") ||
+      record->result_count) {
     tide_exec_refuse(t, op, "is assembly that isn't executed (nanosleep.u32 is)");
     return;
   }
@@ -170,24 +173,25 @@ static void assembly(struct tide_exec_translator *t, tide_ir_op op) {
              .a = record->operand_count ? tide_exec_use(t, op, 0) : tide_exec_constant(t, number)});
 }
 
-static void intrinsic(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_intrinsic(struct tide_exec_translator *t, tide_ir_op op) {
   const char *name = tide_ir_get_text(t->ir, op, TIDE_NAME_INTRIN);
-  if (name && contains(name, "read.ptx.sreg.globaltimer")) read_register(t, op, TIDE_REG_TIME);
-  else if (name && contains(name, "read.ptx.sreg.smid")) read_register(t, op, TIDE_REG_SMID);
-  else if (name && contains(name, "llvm.nvvm.mapa")) straight(t, op, TIDE_EXEC_RANK_ADDRESS, 2);
+  if (name && contains_word(name, "read.ptx.sreg.globaltimer")) read_register(t, op, TIDE_REG_TIME);
+  else if (name && contains_word(name, "read.ptx.sreg.smid")) read_register(t, op, TIDE_REG_SMID);
+  else if (name && contains_word(name, "llvm.nvvm.mapa"))
+    emit_straight(t, op, TIDE_EXEC_RANK_ADDRESS, 2);
   else tide_exec_refuse(t, op, "is an intrinsic that isn't executed");
 }
 
-static bool mbarrier(struct tide_exec_translator *t, tide_ir_op op) {
+static bool emit_mbarrier(struct tide_exec_translator *t, tide_ir_op op) {
   switch (tide_ir_op_kind(t->ir, op)) {
     case TIDE_OP_NVVM_MBARRIER_INIT:
     case TIDE_OP_NVVM_MBARRIER_INIT_SHARED:
       t->program->user_barriers = TIDE_EXEC_USER_BARRIERS;
-      straight(t, op, TIDE_EXEC_MBARRIER_INIT, 2);
+      emit_straight(t, op, TIDE_EXEC_MBARRIER_INIT, 2);
       return true;
     case TIDE_OP_NVVM_MBARRIER_INVAL:
     case TIDE_OP_NVVM_MBARRIER_INVAL_SHARED:
-      straight(t, op, TIDE_EXEC_MBARRIER_INVAL, 1);
+      emit_straight(t, op, TIDE_EXEC_MBARRIER_INVAL, 1);
       return true;
     case TIDE_OP_NVVM_MBARRIER_ARRIVE:
     case TIDE_OP_NVVM_MBARRIER_ARRIVE_SHARED: mbarrier_arrive(t, op, 0); return true;
@@ -197,26 +201,26 @@ static bool mbarrier(struct tide_exec_translator *t, tide_ir_op op) {
     case TIDE_OP_NVVM_MBARRIER_ARRIVE_NOCOMPLETE_SHARED: mbarrier_arrive(t, op, 2); return true;
     case TIDE_OP_NVVM_MBARRIER_TEST_WAIT:
     case TIDE_OP_NVVM_MBARRIER_TEST_WAIT_SHARED:
-      straight(t, op, TIDE_EXEC_MBARRIER_TEST, 2);
+      emit_straight(t, op, TIDE_EXEC_MBARRIER_TEST, 2);
       return true;
     case TIDE_OP_NVVM_MBARRIER_TRY_WAIT_PARITY:
     case TIDE_OP_NVVM_MBARRIER_TRY_WAIT_PARITY_SHARED:
-      straight(t, op, TIDE_EXEC_MBARRIER_WAIT, 2);
+      emit_straight(t, op, TIDE_EXEC_MBARRIER_WAIT, 2);
       return true;
     default: return false;
   }
 }
 
-/* The third operand of some says whether anything is done at all. */
+/* Some operations have a predicate as third operand: if 0, they are skipped. */
 static bool gpu_mbarrier(struct tide_exec_translator *t, tide_ir_op op) {
   unsigned kind = tide_ir_op_kind(t->ir, op);
   bool may = kind == TIDE_OP_NVVM_MBARRIER_INIT || kind == TIDE_OP_NVVM_MBARRIER_INIT_SHARED ||
              kind == TIDE_OP_NVVM_MBARRIER_ARRIVE_EXPECT_TX ||
              kind == TIDE_OP_NVVM_MBARRIER_ARRIVE_EXPECT_TX_SHARED;
-  if (!may || tide_ir_op_of(t->ir, op)->operand_count < 3) return mbarrier(t, op);
+  if (!may || tide_ir_op_of(t->ir, op)->operand_count < 3) return emit_mbarrier(t, op);
   uint32_t over =
       tide_exec_emit(t, op, (made){.code = TIDE_EXEC_JUMP_ZERO, .a = tide_exec_use(t, op, 2)});
-  mbarrier(t, op);
+  emit_mbarrier(t, op);
   tide_exec_patch(t, over, tide_exec_here(t));
   return true;
 }
@@ -232,15 +236,19 @@ bool tide_exec_gpu(struct tide_exec_translator *t, tide_ir_op op) {
     case TIDE_OP_GPU_BARRIER:
     case TIDE_OP_NVVM_BARRIER0: cta_barrier(t, op); return true;
     case TIDE_OP_NVVM_BARRIER:
-    case TIDE_OP_NVVM_BARRIER_CTA_SYNC: barrier(t, op, TIDE_EXEC_BARRIER, false); return true;
-    case TIDE_OP_NVVM_BARRIER_ARRIVE: barrier(t, op, TIDE_EXEC_BARRIER_ARRIVE, true); return true;
+    case TIDE_OP_NVVM_BARRIER_CTA_SYNC: emit_barrier(t, op, TIDE_EXEC_BARRIER, false); return true;
+    case TIDE_OP_NVVM_BARRIER_ARRIVE:
+      emit_barrier(t, op, TIDE_EXEC_BARRIER_ARRIVE, true);
+      return true;
     case TIDE_OP_NVVM_CLUSTER_ARRIVE:
-    case TIDE_OP_NVVM_CLUSTER_ARRIVE_RELAXED: plain(t, op, TIDE_EXEC_CLUSTER_ARRIVE); return true;
-    case TIDE_OP_NVVM_CLUSTER_WAIT: plain(t, op, TIDE_EXEC_CLUSTER_WAIT); return true;
-    case TIDE_OP_NVVM_MAPA: straight(t, op, TIDE_EXEC_RANK_ADDRESS, 2); return true;
-    case TIDE_OP_LLVM_INLINE_ASM: assembly(t, op); return true;
-    case TIDE_OP_LLVM_INTRINSIC: intrinsic(t, op); return true;
-    /* Memory is in order here, and copies are over when they are asked for. */
+    case TIDE_OP_NVVM_CLUSTER_ARRIVE_RELAXED:
+      emit_plain(t, op, TIDE_EXEC_CLUSTER_ARRIVE);
+      return true;
+    case TIDE_OP_NVVM_CLUSTER_WAIT: emit_plain(t, op, TIDE_EXEC_CLUSTER_WAIT); return true;
+    case TIDE_OP_NVVM_MAPA: emit_straight(t, op, TIDE_EXEC_RANK_ADDRESS, 2); return true;
+    case TIDE_OP_LLVM_INLINE_ASM: emit_assembly(t, op); return true;
+    case TIDE_OP_LLVM_INTRINSIC: emit_intrinsic(t, op); return true;
+    /* Memory is in order here, and a copy completes at once: these need no instruction. */
     case TIDE_OP_NVVM_FENCE_MBARRIER_INIT:
     case TIDE_OP_NVVM_FENCE_PROXY:
     case TIDE_OP_NVVM_FENCE_PROXY_ASYNC:

@@ -1,4 +1,4 @@
-/* Runs: a module and a launch behind the public interface; the axis of their progress. */
+/* Runs: a module and a launch behind the public interface, and the axis of their progress. */
 #include "base/params.h"
 #include "mods/exec.h"
 #include "mods/kernel_shape.h"
@@ -18,7 +18,7 @@ struct tide_mods_run {
   struct tide_exec_memory globals[ARGUMENTS_MAX];
   uint32_t global_count;
   struct tide_timeline *progress;
-  uint64_t value; /* of the timeline */
+  uint64_t value; /* the progress timeline's value */
   struct tide_position position;
   TIDE_FRONTIER_STORAGE(frontier, FRONTIER_CAPACITY);
   bool registered, ended;
@@ -71,7 +71,7 @@ static bool take_arguments(struct tide_mods_run *run, tide_ir_op kernel,
 
 /* ---- progress ---- */
 
-static enum tide_status progress(void *self) {
+static enum tide_status advance_progress(void *self) {
   struct tide_mods_run *run = self;
   if (!run->progress) {
     run->position.epoch++;
@@ -105,8 +105,8 @@ static enum tide_status load_module(struct tide_mods_run *run,
   return status == TIDE_OK ? tide_ir_verify(run->ir, NULL) : status;
 }
 
-static enum tide_status launch(struct tide_mods_run *run,
-                               const struct tide_mods_run_params *params) {
+static enum tide_status launch_kernel(struct tide_mods_run *run,
+                                      const struct tide_mods_run_params *params) {
   struct tide_exec_machine_params machine = {
       .program = &run->program,
       .globals = run->globals,
@@ -128,7 +128,7 @@ static enum tide_status launch(struct tide_mods_run *run,
     tide_ir_op_error(run->ir, kernel, "needs %llu bytes for this launch",
                      (unsigned long long)tide_exec_machine_memory(&run->program, &machine.shape));
   if (status != TIDE_OK) return status;
-  run->machine.progress = progress;
+  run->machine.progress = advance_progress;
   run->machine.progress_self = run;
   return take_axis(run);
 }
@@ -150,7 +150,7 @@ enum tide_status tide_mods_run_create(struct tide_context *context,
     run->value = tide_timeline_query(params->progress);
   }
   enum tide_status status = load_module(run, params);
-  if (status == TIDE_OK) status = launch(run, params);
+  if (status == TIDE_OK) status = launch_kernel(run, params);
   if (status != TIDE_OK) {
     tide_mods_run_destroy(run);
     return status;
@@ -232,7 +232,7 @@ enum tide_status tide_mods_run_reply(struct tide_mods_run *run, uint32_t to,
   return TIDE_NOT_FOUND;
 }
 
-/* ---- as an operation ---- */
+/* ---- runs as operations ---- */
 
 static enum tide_status run_all(void *arguments) {
   struct tide_mods_run *run = *(struct tide_mods_run **)arguments;

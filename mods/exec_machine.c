@@ -2,7 +2,8 @@
 #include "mods/exec.h"
 #include "base/alloc.h"
 
-#define FRAME_SLACK 16 /* fields of instructions that are not slots may be read as such */
+#define FRAME_SLACK                                                                                \
+  16 /* extra slots: fields of instructions that are not slots may be read as such */
 
 struct sizes {
   uint64_t ctas, threads, warps, clusters, frame, barriers, shared;
@@ -34,7 +35,7 @@ uint64_t tide_exec_machine_memory(const struct tide_exec_program *program,
              (s.threads * 4 + s.clusters * TIDE_EXEC_DECISIONS * sizeof(struct tide_exec_decision));
 }
 
-/* CTAs in the order of their number: x first. */
+/* Numbers the CTAs, x first. */
 static void place_ctas(struct tide_exec_machine *machine) {
   const struct tide_exec_shape *shape = &machine->shape;
   for (uint32_t i = 0; i < machine->cta_count; i++) {
@@ -76,9 +77,9 @@ static void place_threads(struct tide_exec_machine *machine, const int64_t *argu
   machine->live_threads = machine->thread_count;
 }
 
-/* Seed 0 is plain: long turns, nobody held back. Others draw how fine the turns are, and half of
- * them which CTAs are slow. */
-static void seed(struct tide_exec_machine *machine, uint64_t number) {
+/* Draws the schedule's parameters. Seed 0 is regular: long time slices, no delayed CTA. Other seeds
+ * draw the length of the slices, and half of them a set of delayed CTAs. */
+static void seed_schedule(struct tide_exec_machine *machine, uint64_t number) {
   machine->random.state = number;
   machine->turn_bits = 10;
   if (!number) return;
@@ -86,7 +87,7 @@ static void seed(struct tide_exec_machine *machine, uint64_t number) {
   if (tide_random_below(&machine->random, 2)) machine->slow = tide_random_next(&machine->random);
 }
 
-static bool allocate(struct tide_exec_machine *machine, const struct sizes *s) {
+static bool allocate_arrays(struct tide_exec_machine *machine, const struct sizes *s) {
   const struct tide_allocator *allocator = machine->allocator;
   size_t claims = machine->program->claim_count;
   machine->frames =
@@ -130,13 +131,13 @@ enum tide_status tide_exec_machine_init(struct tide_exec_machine *machine,
   machine->shared_stride = (uint32_t)s.shared;
   machine->globals = (struct tide_exec_memory *)params->globals;
   machine->global_count = params->global_count;
-  if (!allocate(machine, &s)) {
+  if (!allocate_arrays(machine, &s)) {
     tide_exec_machine_fini(machine);
     return TIDE_NOMEM;
   }
   place_ctas(machine);
   place_warps(machine);
-  seed(machine, params->seed);
+  seed_schedule(machine, params->seed);
   place_threads(machine, params->arguments);
   return TIDE_OK;
 }

@@ -3,7 +3,7 @@
 
 typedef struct tide_exec_instruction made;
 
-static void load(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_load(struct tide_exec_translator *t, tide_ir_op op) {
   enum tide_exec_cell cell;
   if (!tide_exec_cell_of(t->ir, tide_exec_result_type(t, op), &cell)) {
     tide_exec_refuse(t, op, "loads a type that isn't executed");
@@ -16,7 +16,7 @@ static void load(struct tide_exec_translator *t, tide_ir_op op) {
                         .w = (uint16_t)cell});
 }
 
-static void store(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_store(struct tide_exec_translator *t, tide_ir_op op) {
   enum tide_exec_cell cell;
   if (tide_ir_op_of(t->ir, op)->operand_count != 2 ||
       !tide_exec_cell_of(t->ir, tide_exec_operand_type(t, op, 0), &cell)) {
@@ -35,10 +35,10 @@ static void store(struct tide_exec_translator *t, tide_ir_op op) {
 #define DYNAMIC INT32_MIN
 
 struct gep {
-  tide_ir_type type; /* what the next index is within */
-  int64_t offset;    /* known so far */
+  tide_ir_type type; /* the type that the next index applies to */
+  int64_t offset;    /* the constant offset so far */
   int16_t at;        /* the pointer so far */
-  uint32_t operand;  /* the next index that is a value */
+  uint32_t operand;  /* the operand of the next dynamic index */
 };
 
 static void gep_scaled(struct tide_exec_translator *t, tide_ir_op op, struct gep *gep,
@@ -57,7 +57,8 @@ static void gep_scaled(struct tide_exec_translator *t, tide_ir_op op, struct gep
   gep->at = d;
 }
 
-/* Into an array or a struct: the type of the item, and how many bytes an index is. */
+/* Steps into an array or a struct: sets the type of the item, and the bytes that an index
+ * counts. */
 static bool gep_descend(struct tide_exec_translator *t, struct gep *gep, int64_t index,
                         uint64_t *out_size) {
   const struct tide_ir_type_record *record = tide_ir_type_of(t->ir, gep->type);
@@ -83,7 +84,7 @@ static bool gep_descend(struct tide_exec_translator *t, struct gep *gep, int64_t
   return true;
 }
 
-static void gep(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_gep(struct tide_exec_translator *t, tide_ir_op op) {
   tide_ir_attr type = tide_ir_get(t->ir, op, TIDE_NAME_ELEM_TYPE);
   tide_ir_attr indices = tide_ir_get(t->ir, op, TIDE_NAME_RAW_INDICES);
   uint64_t align = 1, size = 0;
@@ -118,8 +119,8 @@ static void gep(struct tide_exec_translator *t, tide_ir_op op) {
 
 #define SHARED_GLOBALS_MAX 256
 
-/* All shared globals of the module lie one after the other in a CTA's memory: where this one does.
- * False: it isn't shared, or its type has no size. */
+/* Finds a global's offset in a CTA's shared memory, where all shared globals of the module lie in
+ * order. False: the global is not shared, or its type has no size. */
 static bool shared_offset(struct tide_exec_translator *t, tide_ir_op global, uint32_t *out_offset) {
   tide_ir_block block = tide_ir_op_of(t->ir, global)->block;
   uint64_t offset = 0;
@@ -149,7 +150,7 @@ static bool shared_offset(struct tide_exec_translator *t, tide_ir_op global, uin
   return found;
 }
 
-static void address(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_address(struct tide_exec_translator *t, tide_ir_op op) {
   const char *name = tide_ir_get_text(t->ir, op, TIDE_NAME_GLOBAL_NAME);
   tide_ir_op module = tide_ir_ancestor(t->ir, op, TIDE_OP_GPU_MODULE);
   tide_ir_op global =
@@ -166,7 +167,7 @@ static void address(struct tide_exec_translator *t, tide_ir_op op) {
 
 /* ---- atomics, structs ---- */
 
-static void atomic(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_atomic(struct tide_exec_translator *t, tide_ir_op op) {
   enum tide_exec_cell cell;
   int64_t what = tide_ir_get_integer(t->ir, op, TIDE_NAME_BIN_OP, -1);
   bool known = tide_exec_cell_of(t->ir, tide_exec_result_type(t, op), &cell) && what >= 0 &&
@@ -186,7 +187,7 @@ static void atomic(struct tide_exec_translator *t, tide_ir_op op) {
                         .imm = (int32_t)what});
 }
 
-static void exchange(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_exchange(struct tide_exec_translator *t, tide_ir_op op) {
   enum tide_exec_cell cell;
   if (tide_ir_op_of(t->ir, op)->operand_count != 3 ||
       tide_exec_slots(t->ir, tide_exec_result_type(t, op)) != 2 ||
@@ -203,9 +204,9 @@ static void exchange(struct tide_exec_translator *t, tide_ir_op op) {
                         .w = (uint16_t)cell});
 }
 
-/* Of a struct of scalars: its slots, one after the other. */
-static bool member(struct tide_exec_translator *t, tide_ir_op op, tide_ir_type type,
-                   int64_t *out_index) {
+/* Finds the slot of a member of a struct of scalars, which lie in consecutive slots. */
+static bool find_member(struct tide_exec_translator *t, tide_ir_op op, tide_ir_type type,
+                        int64_t *out_index) {
   tide_ir_attr position = tide_ir_get(t->ir, op, TIDE_NAME_POSITION);
   if (tide_exec_dense(t->ir, position) != 1 || !tide_ir_type_is(t->ir, type, TIDE_IR_LLVM_STRUCT)) {
     tide_exec_refuse(t, op, "is executed on structs of scalars only");
@@ -217,19 +218,19 @@ static bool member(struct tide_exec_translator *t, tide_ir_op op, tide_ir_type t
   return false;
 }
 
-static void extract(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_extract(struct tide_exec_translator *t, tide_ir_op op) {
   int64_t index;
-  if (!member(t, op, tide_exec_operand_type(t, op, 0), &index)) return;
+  if (!find_member(t, op, tide_exec_operand_type(t, op, 0), &index)) return;
   tide_exec_emit(t, op,
                  (made){.code = TIDE_EXEC_MOVE,
                         .d = tide_exec_result(t, op),
                         .a = (int16_t)(tide_exec_use(t, op, 0) + index)});
 }
 
-static void insert(struct tide_exec_translator *t, tide_ir_op op) {
+static void emit_insert(struct tide_exec_translator *t, tide_ir_op op) {
   int64_t index;
   tide_ir_type type = tide_exec_result_type(t, op);
-  if (!member(t, op, type, &index) || tide_exec_operand_type(t, op, 0) != type) return;
+  if (!find_member(t, op, type, &index) || tide_exec_operand_type(t, op, 0) != type) return;
   if (tide_exec_slots(t->ir, tide_exec_operand_type(t, op, 1)) != 1) return;
   int16_t d = tide_exec_result(t, op);
   tide_exec_emit(t, op,
@@ -244,14 +245,14 @@ static void insert(struct tide_exec_translator *t, tide_ir_op op) {
 
 bool tide_exec_memory_op(struct tide_exec_translator *t, tide_ir_op op) {
   switch (tide_ir_op_kind(t->ir, op)) {
-    case TIDE_OP_LLVM_LOAD: load(t, op); return true;
-    case TIDE_OP_LLVM_STORE: store(t, op); return true;
-    case TIDE_OP_LLVM_GEP: gep(t, op); return true;
-    case TIDE_OP_LLVM_ADDRESSOF: address(t, op); return true;
-    case TIDE_OP_LLVM_ATOMICRMW: atomic(t, op); return true;
-    case TIDE_OP_LLVM_CMPXCHG: exchange(t, op); return true;
-    case TIDE_OP_LLVM_EXTRACTVALUE: extract(t, op); return true;
-    case TIDE_OP_LLVM_INSERTVALUE: insert(t, op); return true;
+    case TIDE_OP_LLVM_LOAD: emit_load(t, op); return true;
+    case TIDE_OP_LLVM_STORE: emit_store(t, op); return true;
+    case TIDE_OP_LLVM_GEP: emit_gep(t, op); return true;
+    case TIDE_OP_LLVM_ADDRESSOF: emit_address(t, op); return true;
+    case TIDE_OP_LLVM_ATOMICRMW: emit_atomic(t, op); return true;
+    case TIDE_OP_LLVM_CMPXCHG: emit_exchange(t, op); return true;
+    case TIDE_OP_LLVM_EXTRACTVALUE: emit_extract(t, op); return true;
+    case TIDE_OP_LLVM_INSERTVALUE: emit_insert(t, op); return true;
     default: return false;
   }
 }

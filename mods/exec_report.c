@@ -1,4 +1,4 @@
-/* Execution: what went wrong, and where everybody stands. */
+/* Execution: error reports, and the threads' locations in a deadlock. */
 #include "mods/bits.h"
 #include "mods/exec.h"
 #include "base/text.h"
@@ -43,15 +43,15 @@ void tide_exec_note(struct tide_exec_machine *machine, tide_ir_op op, const char
 
 /* ---- deadlocks ---- */
 
-#define PLACES_MAX 24 /* that are listed */
+#define PLACES_MAX 24 /* the most locations that are listed */
 
-/* Where a thread stands: for one that waits, the instruction before its pc. */
+/* Returns a thread's location: for a waiting thread, the instruction before its pc. */
 static uint32_t place_of(const struct tide_exec_machine *machine, uint32_t thread) {
   const struct tide_exec_thread *who = &machine->threads[thread];
   return who->state == TIDE_THREAD_READY || !who->pc ? who->pc : who->pc - 1;
 }
 
-/* "stage 1 of the pipeline: phase 0 has 3 of 4 arrivals". */
+/* Appends the state of a barrier: "stage 1 of the pipeline: phase 0 has 3 of 4 arrivals". */
 static void name_barrier(struct tide_text *text, const struct tide_exec_machine *machine,
                          uint32_t thread, uint32_t pc) {
   const struct tide_exec_instruction *i = &machine->program->code.at[pc];
@@ -79,7 +79,7 @@ static void name_barrier(struct tide_text *text, const struct tide_exec_machine 
   }
 }
 
-/* One line for all lanes of a warp that stand at one place. */
+/* Reports all lanes of a warp that are at one location, in one line. */
 static void report_place(struct tide_exec_machine *machine, uint32_t warp, uint32_t lanes) {
   uint32_t first = machine->warps[warp].first + (uint32_t)__builtin_ctz(lanes);
   uint32_t pc = place_of(machine, first);

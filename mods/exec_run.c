@@ -34,9 +34,9 @@ static void store_cell(void *at, unsigned cell, int64_t value) {
 
 static const uint8_t cell_sizes[] = {1, 2, 4, 8, 2, 2, 4, 8, 1};
 
-/* Where most accesses go: a global buffer, or the thread's own CTA's shared memory. */
-static inline void *access_quickly(struct tide_exec_machine *machine, uint32_t thread,
-                                   uint64_t pointer, uint32_t size) {
+/* Handles the most frequent accesses: a global buffer, or the shared memory of the thread's CTA. */
+static inline void *access_fast(struct tide_exec_machine *machine, uint32_t thread,
+                                uint64_t pointer, uint32_t size) {
   uint64_t offset = pointer & TIDE_EXEC_OFFSET_MASK;
   uint64_t object = pointer >> TIDE_EXEC_OFFSET_BITS;
   if (offset & (size - 1)) return NULL;
@@ -52,16 +52,16 @@ static inline void *access_quickly(struct tide_exec_machine *machine, uint32_t t
              : NULL;
 }
 
-/* NULL: the access is wrong, and said so. */
+/* Returns the accessed bytes. NULL: the access is invalid, and was reported. */
 static inline void *access_cell(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
                                 uint64_t pointer, unsigned cell) {
-  void *at = access_quickly(machine, thread, pointer, cell_sizes[cell]);
+  void *at = access_fast(machine, thread, pointer, cell_sizes[cell]);
   return at ? at : tide_exec_access(machine, thread, pc, pointer, cell_sizes[cell]);
 }
 
 /* ---- arithmetic that has corners ---- */
 
-static bool divide(int64_t *out, unsigned code, int64_t a, int64_t b, unsigned cut) {
+static bool divide_integers(int64_t *out, unsigned code, int64_t a, int64_t b, unsigned cut) {
   if (b == 0) return false;
   uint64_t ua = tide_exec_unsigned(a, cut), ub = tide_exec_unsigned(b, cut);
   int64_t quotient = b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
@@ -85,7 +85,7 @@ static bool is_division(unsigned code) {
   return code >= TIDE_EXEC_DIV_S && code <= TIDE_EXEC_FLOOR_DIV_S;
 }
 
-static int64_t shift(unsigned code, int64_t a, int64_t b, unsigned cut) {
+static int64_t shift_integer(unsigned code, int64_t a, int64_t b, unsigned cut) {
   uint64_t by = tide_exec_unsigned(b, cut), width = 64 - cut;
   if (by >= width) return code == TIDE_EXEC_SHR_S && a < 0 ? -1 : 0;
   if (code == TIDE_EXEC_SHL) return tide_exec_narrow((uint64_t)a << by, cut);
@@ -93,25 +93,25 @@ static int64_t shift(unsigned code, int64_t a, int64_t b, unsigned cut) {
   return tide_exec_narrow(tide_exec_unsigned(a, cut) >> by, cut);
 }
 
-static int64_t compare(double a, double b, unsigned predicate) {
+static int64_t compare_floats(double a, double b, unsigned predicate) {
   unsigned is = a == b ? 1 : a > b ? 2 : a < b ? 4 : 8;
   return -(int64_t)((predicate & is) != 0);
 }
 
 /* NaN wins in maximum and minimum, and loses in maxnum and minnum; -0 is below 0. */
-static double extreme(double a, double b, bool most, bool nan_wins) {
+static double extreme_of(double a, double b, bool most, bool nan_wins) {
   if (a != a) return nan_wins ? a : b;
   if (b != b) return nan_wins ? b : a;
   if (a == b) return (tide_exec_of_f64(a) < 0) == most ? b : a;
   return (a > b) == most ? a : b;
 }
 
-/* Exact: what is left of |a| when |b| times powers of two, from above, have been taken; a's sign.
- */
-static double rest_of(double a, double b) {
+/* Computes the remainder exactly: subtracts |b| times powers of two, from above, from |a|. The
+ * result has a's sign. */
+static double remainder_of(double a, double b) {
   double left = a < 0 ? -a : a, by = b < 0 ? -b : b, power = by;
   const double most = tide_exec_f64(0x7fefffffffffffff);
-  if (!(left <= most) || !(by > 0)) return tide_exec_f64(0x7ff8000000000000); /* no number */
+  if (!(left <= most) || !(by > 0)) return tide_exec_f64(0x7ff8000000000000); /* NaN */
   if (left < by) return a;
   while (power <= left - power) power += power;
   for (; power >= by; power /= 2)
@@ -152,8 +152,8 @@ static int64_t bits_to(int64_t slot, unsigned cell) {
   return cell == TIDE_CELL_F32 ? (int64_t)(uint32_t)slot : slot;
 }
 
-/* Offsets are signed: a pointer may stand below its object, as long as nothing is read there.
- * False: beyond 2^39 bytes either way. */
+/* Adds to a pointer. Offsets are signed: a pointer may lie below its object, as long as it is not
+ * accessed. False: beyond 2^39 bytes either way. */
 static inline bool step_pointer(int64_t *out, uint64_t pointer, int64_t by) {
   const int64_t reach = (int64_t)1 << (TIDE_EXEC_OFFSET_BITS - 1);
   int64_t offset = tide_exec_narrow(pointer, 64 - TIDE_EXEC_OFFSET_BITS);
@@ -164,35 +164,37 @@ static inline bool step_pointer(int64_t *out, uint64_t pointer, int64_t by) {
   return true;
 }
 
-/* The same by `index` elements of `size` bytes. */
+/* Adds `index` elements of `size` bytes to a pointer. */
 static inline bool index_pointer(int64_t *out, uint64_t pointer, int64_t index, int64_t size) {
   int64_t by;
   return !__builtin_mul_overflow(index, size, &by) && step_pointer(out, pointer, by);
 }
 
-/* Instructions that are simple but not frequent. */
+/* Executes simple but infrequent instructions. False: another instruction. */
 static bool run_seldom(int64_t *f, const struct tide_exec_instruction *i) {
   int64_t a = f[i->a], b = f[i->b];
   float x = tide_exec_f32(a), y = tide_exec_f32(b);
   double p = tide_exec_f64(a), q = tide_exec_f64(b);
   switch (i->code) {
     case TIDE_EXEC_MOVE_MANY: memmove(&f[i->d], &f[i->a], i->w * sizeof *f); break;
-    case TIDE_EXEC_MAX_F32: f[i->d] = tide_exec_of_f32((float)extreme(x, y, true, true)); break;
-    case TIDE_EXEC_MIN_F32: f[i->d] = tide_exec_of_f32((float)extreme(x, y, false, true)); break;
-    case TIDE_EXEC_MAXNUM_F32: f[i->d] = tide_exec_of_f32((float)extreme(x, y, true, false)); break;
+    case TIDE_EXEC_MAX_F32: f[i->d] = tide_exec_of_f32((float)extreme_of(x, y, true, true)); break;
+    case TIDE_EXEC_MIN_F32: f[i->d] = tide_exec_of_f32((float)extreme_of(x, y, false, true)); break;
+    case TIDE_EXEC_MAXNUM_F32:
+      f[i->d] = tide_exec_of_f32((float)extreme_of(x, y, true, false));
+      break;
     case TIDE_EXEC_MINNUM_F32:
-      f[i->d] = tide_exec_of_f32((float)extreme(x, y, false, false));
+      f[i->d] = tide_exec_of_f32((float)extreme_of(x, y, false, false));
       break;
     case TIDE_EXEC_NEG_F32: f[i->d] = (int64_t)((uint64_t)a ^ 0x80000000u); break;
-    case TIDE_EXEC_REM_F32: f[i->d] = tide_exec_of_f32((float)rest_of(x, y)); break;
-    case TIDE_EXEC_REM_F64: f[i->d] = tide_exec_of_f64(rest_of(p, q)); break;
-    case TIDE_EXEC_COMPARE_F32: f[i->d] = compare(x, y, i->w); break;
-    case TIDE_EXEC_MAX_F64: f[i->d] = tide_exec_of_f64(extreme(p, q, true, true)); break;
-    case TIDE_EXEC_MIN_F64: f[i->d] = tide_exec_of_f64(extreme(p, q, false, true)); break;
-    case TIDE_EXEC_MAXNUM_F64: f[i->d] = tide_exec_of_f64(extreme(p, q, true, false)); break;
-    case TIDE_EXEC_MINNUM_F64: f[i->d] = tide_exec_of_f64(extreme(p, q, false, false)); break;
+    case TIDE_EXEC_REM_F32: f[i->d] = tide_exec_of_f32((float)remainder_of(x, y)); break;
+    case TIDE_EXEC_REM_F64: f[i->d] = tide_exec_of_f64(remainder_of(p, q)); break;
+    case TIDE_EXEC_COMPARE_F32: f[i->d] = compare_floats(x, y, i->w); break;
+    case TIDE_EXEC_MAX_F64: f[i->d] = tide_exec_of_f64(extreme_of(p, q, true, true)); break;
+    case TIDE_EXEC_MIN_F64: f[i->d] = tide_exec_of_f64(extreme_of(p, q, false, true)); break;
+    case TIDE_EXEC_MAXNUM_F64: f[i->d] = tide_exec_of_f64(extreme_of(p, q, true, false)); break;
+    case TIDE_EXEC_MINNUM_F64: f[i->d] = tide_exec_of_f64(extreme_of(p, q, false, false)); break;
     case TIDE_EXEC_NEG_F64: f[i->d] = (int64_t)((uint64_t)a ^ (uint64_t)1 << 63); break;
-    case TIDE_EXEC_COMPARE_F64: f[i->d] = compare(p, q, i->w); break;
+    case TIDE_EXEC_COMPARE_F64: f[i->d] = compare_floats(p, q, i->w); break;
     case TIDE_EXEC_ROUND: f[i->d] = tide_exec_of_f32(round_to(x, i->w)); break;
     case TIDE_EXEC_F32_TO_F64: f[i->d] = tide_exec_of_f64(x); break;
     case TIDE_EXEC_F64_TO_F32:
@@ -231,8 +233,8 @@ static bool run_seldom(int64_t *f, const struct tide_exec_instruction *i) {
 #define D f[i->d]
 #define NARROW(value) tide_exec_narrow((uint64_t)(value), i->w)
 
-/* Integer instructions that are less frequent than those of run_thread. False: another instruction,
- * or a division by zero. */
+/* Executes integer instructions that are less frequent than those of run_thread. False: another
+ * instruction, or a division by zero. */
 static inline bool run_integer(int64_t *f, const struct tide_exec_instruction *i) {
   switch (i->code) {
     case TIDE_EXEC_AND: D = A & B; break;
@@ -244,10 +246,10 @@ static inline bool run_integer(int64_t *f, const struct tide_exec_instruction *i
     case TIDE_EXEC_REM_U:
     case TIDE_EXEC_CEIL_DIV_S:
     case TIDE_EXEC_CEIL_DIV_U:
-    case TIDE_EXEC_FLOOR_DIV_S: return divide(&D, i->code, A, B, i->w);
+    case TIDE_EXEC_FLOOR_DIV_S: return divide_integers(&D, i->code, A, B, i->w);
     case TIDE_EXEC_SHL:
     case TIDE_EXEC_SHR_S:
-    case TIDE_EXEC_SHR_U: D = shift(i->code, A, B, i->w); break;
+    case TIDE_EXEC_SHR_U: D = shift_integer(i->code, A, B, i->w); break;
     case TIDE_EXEC_MAX_S: D = A > B ? A : B; break;
     case TIDE_EXEC_MIN_S: D = A < B ? A : B; break;
     case TIDE_EXEC_MAX_U: D = (uint64_t)A > (uint64_t)B ? A : B; break;
@@ -278,7 +280,7 @@ static inline int64_t fma_f32(int64_t a, int64_t b, int64_t c, bool to_odd) {
   return tide_exec_of_f32(to_odd ? tide_exec_odd(sum) : (float)sum);
 }
 
-/* The same for floats. False: another instruction. */
+/* Executes less frequent float instructions. False: another instruction. */
 static inline bool run_float(int64_t *f, const struct tide_exec_instruction *i) {
   switch (i->code) {
     case TIDE_EXEC_SUB_F32: D = tide_exec_of_f32(tide_exec_f32(A) - tide_exec_f32(B)); break;
@@ -310,7 +312,7 @@ static inline bool is_in_warps(const struct tide_exec_machine *machine, uint32_t
     goto over;                                                                                     \
   } while (0)
 
-/* Runs one thread for at most `budget` instructions. Gives how many it ran. */
+/* Runs one thread for at most `budget` instructions. Returns the number that ran. */
 static uint32_t run_thread(struct tide_exec_machine *machine, uint32_t thread, uint32_t budget) {
   const struct tide_exec_instruction *code = machine->program->code.at;
   int64_t *f = tide_exec_frame(machine, thread);
@@ -380,8 +382,8 @@ over:
 
 /* ---- turns ---- */
 
-/* The warp has nothing that can run. */
-static void rest_warp(struct tide_exec_machine *machine, uint32_t index) {
+/* Removes a warp without runnable threads from the ready list. */
+static void remove_ready_warp(struct tide_exec_machine *machine, uint32_t index) {
   struct tide_exec_warp *warp = &machine->warps[index];
   uint32_t at = warp->ready_at - 1, last = machine->ready[--machine->ready_count];
   machine->ready[at] = last;
@@ -392,7 +394,7 @@ static void rest_warp(struct tide_exec_machine *machine, uint32_t index) {
 static uint32_t draw_warp(struct tide_exec_machine *machine) {
   uint32_t at = (uint32_t)tide_random_below(&machine->random, machine->ready_count);
   uint32_t cta = machine->warps[machine->ready[at]].cta;
-  /* CTAs that are held back lose most of their turns, so that others run far ahead of them. */
+  /* Delayed CTAs lose most of their time slices, so that others run far ahead of them. */
   if (machine->slow >> cta % 64 & 1 && tide_random_below(&machine->random, 16))
     at = (uint32_t)tide_random_below(&machine->random, machine->ready_count);
   return machine->ready[at];
@@ -413,7 +415,7 @@ static void run_turn(struct tide_exec_machine *machine) {
       warp->runnable &= ~(1u << lane);
   }
   machine->time += budget;
-  if (!warp->runnable && warp->ready_at) rest_warp(machine, index);
+  if (!warp->runnable && warp->ready_at) remove_ready_warp(machine, index);
 }
 
 static void out_of_steps(struct tide_exec_machine *machine) {

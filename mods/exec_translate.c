@@ -19,7 +19,7 @@ void tide_exec_refuse(struct tide_exec_translator *t, tide_ir_op op, const char 
 
 /* ---- growing arrays ---- */
 
-/* Room for one more of `size` bytes; false: no memory. */
+/* Reserves capacity for one more element of `size` bytes. False: no memory. */
 static bool reserve_one(struct tide_exec_translator *t, void **array, uint32_t count,
                         uint32_t *capacity, size_t size) {
   if (count < *capacity) return true;
@@ -50,7 +50,7 @@ uint32_t tide_exec_emit(struct tide_exec_translator *t, tide_ir_op op,
   if (!reserve_one(t, &at, code->count, &capacity, sizeof *code->at)) return 0;
   code->at = at;
   if (!reserve_one(t, &ops, code->count, &op_capacity, sizeof *code->ops)) {
-    /* The two arrays have one capacity: give the longer one its old size back. */
+    /* The two arrays share one recorded capacity, and only one has grown: free both. */
     tide_free(t->program->allocator, code->at, capacity, sizeof *code->at);
     code->at = NULL;
     tide_free(t->program->allocator, code->ops, code->capacity, sizeof *code->ops);
@@ -154,10 +154,10 @@ static void emit_move(struct tide_exec_translator *t, tide_ir_op op, int16_t to,
                                                 to, from, 0, 0, (uint16_t)count, 0});
 }
 
-/* Does a copy overwrite what a later one still reads? */
-static bool collide(struct tide_exec_translator *t, tide_ir_op op, uint32_t first, uint32_t count,
-                    tide_ir_value to) {
-  int32_t low = INT32_MAX, high = INT32_MIN; /* what has been written so far */
+/* True if a copy overwrites a value that a later copy still reads. */
+static bool copies_collide(struct tide_exec_translator *t, tide_ir_op op, uint32_t first,
+                           uint32_t count, tide_ir_value to) {
+  int32_t low = INT32_MAX, high = INT32_MIN; /* the slots written so far */
   for (uint32_t i = 0; i < count; i++) {
     int32_t from = tide_exec_use(t, op, first + i), target = tide_exec_slot_of(t, op, to + i);
     int32_t size = tide_exec_slots(t->ir, tide_ir_type_of_value(t->ir, to + i));
@@ -177,7 +177,7 @@ void tide_exec_copy(struct tide_exec_translator *t, tide_ir_op op, uint32_t firs
       return;
     }
   if (t->status != TIDE_OK) return;
-  bool twice = collide(t, op, first, count, to);
+  bool twice = copies_collide(t, op, first, count, to);
   int16_t spare = (int16_t)kept;
   for (int round = twice ? 0 : 1; round < 2; round++) {
     int16_t at = spare;
@@ -202,7 +202,8 @@ static void translate_op(struct tide_exec_translator *t, tide_ir_op op) {
   tide_exec_refuse(t, op, "isn't executed");
 }
 
-/* The arguments of a region's first block are given by who has it translated. */
+/* Defines the values of a block. The arguments of a region's first block are defined by the caller
+ * that translates the region. */
 static void define_block(struct tide_exec_translator *t, tide_ir_op parent, tide_ir_block block) {
   const struct tide_ir_block_record *record = tide_ir_block_of(t->ir, block);
   int16_t slot;
@@ -244,8 +245,8 @@ void tide_exec_region(struct tide_exec_translator *t, tide_ir_region region) {
   t->next_slot = kept;
 }
 
-/* What is known before a single instruction is. */
-static void look_around(struct tide_exec_translator *t, tide_ir_op function) {
+/* Collects facts about the function that its instructions depend on. */
+static void collect_facts(struct tide_exec_translator *t, tide_ir_op function) {
   for (tide_ir_op op = function; op; op = tide_ir_walk_next(t->ir, function, op, true)) {
     unsigned kind = tide_ir_op_kind(t->ir, op);
     if (kind == TIDE_OP_MODS_START || kind == TIDE_OP_MODS_END || kind == TIDE_OP_MODS_THROTTLE)
@@ -253,7 +254,7 @@ static void look_around(struct tide_exec_translator *t, tide_ir_op function) {
   }
 }
 
-static void translate(struct tide_exec_translator *t, tide_ir_op function) {
+static void translate_function(struct tide_exec_translator *t, tide_ir_op function) {
   struct tide_exec_program *program = t->program;
   tide_ir_block entry = tide_ir_body(t->ir, function, 0);
   struct tide_exec_call kernel = {.op = 0};
@@ -263,8 +264,8 @@ static void translate(struct tide_exec_translator *t, tide_ir_op function) {
   }
   program->argument_count = tide_ir_block_of(t->ir, entry)->argument_count;
   t->call = &kernel;
-  look_around(t, function);
-  /* The arguments are the first that is defined: slots 0, 1, …. */
+  collect_facts(t, function);
+  /* Arguments are defined first: slots 0, 1, …. */
   for (uint32_t i = 0; i < program->argument_count; i++) {
     tide_ir_value argument = tide_ir_argument(t->ir, entry, i);
     if (tide_exec_slots(t->ir, tide_ir_type_of_value(t->ir, argument)) != 1)
@@ -299,7 +300,7 @@ enum tide_status tide_exec_translate(struct tide_exec_program *program, struct t
   *program = (struct tide_exec_program){
       .allocator = allocator, .ir = ir, .function = function, .window_leader = -1};
   if (!begin_translation(&t)) t.status = TIDE_NOMEM;
-  else translate(&t, function);
+  else translate_function(&t, function);
   end_translation(&t);
   if (t.status != TIDE_OK) tide_exec_program_fini(program);
   return t.status;

@@ -1,10 +1,10 @@
-/* mods/exec_translate.h: what the files of the translation share. */
+/* mods/exec_translate.h: the translator's state and functions, shared by its files. */
 #ifndef TIDE_MODS_EXEC_TRANSLATE_H
 #define TIDE_MODS_EXEC_TRANSLATE_H
 
 #include "mods/exec.h"
 
-#define TIDE_EXEC_INLINE_MAX 16 /* calls in calls; recursion ends here */
+#define TIDE_EXEC_INLINE_MAX 16 /* the depth of nested calls; recursion ends here */
 
 struct tide_exec_jump {
   uint32_t instruction;
@@ -22,31 +22,31 @@ struct tide_exec_translator {
   struct tide_exec_program *program;
   struct tide_ir *ir;
   const struct tide_exec_shape *shape;
-  int32_t *slots;     /* of each value, + SLOT_BIAS; 0: it has none */
-  uint32_t *block_at; /* of each block that is a target: its first instruction */
+  int32_t *slots;     /* indexed by value: its slot + SLOT_BIAS; 0: none */
+  uint32_t *block_at; /* indexed by block: the first instruction of a jump target */
   uint32_t value_count, block_count;
   uint16_t *hash; /* constants: index + 1 */
   int32_t next_slot;
-  struct tide_exec_jump *jumps; /* that are still to be filled in */
+  struct tide_exec_jump *jumps; /* jumps without a target yet */
   uint32_t jump_count, jump_capacity;
   struct tide_exec_call *call;
-  uint32_t loops;               /* around where we are, in the async region */
-  uint32_t warp_low, warp_high; /* of the async region; 0, 0: outside */
-  bool window;                  /* the async region has one */
+  uint32_t loops;               /* the number of enclosing loops within the async region */
+  uint32_t warp_low, warp_high; /* the async region's; 0, 0: outside */
+  bool window;                  /* the async region has a window */
   uint32_t throttle_barrier;    /* the region's; 0: none yet */
-  uint32_t next_barrier;        /* of the pool, for the function's throttles */
-  bool main_loop;               /* the region has one */
+  uint32_t next_barrier;        /* pool id for the function's next throttle */
+  bool main_loop;               /* the async region has a main loop */
   enum tide_status status;
 };
 
-/* Each gives up quietly once t->status isn't TIDE_OK. */
+/* Functions of the translation. They do nothing once t->status is not TIDE_OK. */
 uint32_t tide_exec_emit(struct tide_exec_translator *t, tide_ir_op op,
                         struct tide_exec_instruction instruction);
 int16_t tide_exec_constant(struct tide_exec_translator *t, int64_t value);
 int16_t tide_exec_new_slots(struct tide_exec_translator *t, tide_ir_op op, int count);
-/* Gives the value slots; they are its own until the region that it is in ends. */
+/* Gives the value slots of its own, until its region ends. */
 int16_t tide_exec_define(struct tide_exec_translator *t, tide_ir_op op, tide_ir_value value);
-/* The value lies where another one does, or in a slot that is known. */
+/* Gives the value the slots of another value, or a known slot. */
 void tide_exec_alias(struct tide_exec_translator *t, tide_ir_value value, tide_ir_value of);
 void tide_exec_assign(struct tide_exec_translator *t, tide_ir_value value, int16_t slot);
 int16_t tide_exec_use(struct tide_exec_translator *t, tide_ir_op op, uint32_t operand);
@@ -54,11 +54,11 @@ int16_t tide_exec_slot_of(struct tide_exec_translator *t, tide_ir_op op, tide_ir
 static inline int16_t tide_exec_result(struct tide_exec_translator *t, tide_ir_op op) {
   return tide_exec_slot_of(t, op, tide_ir_result(t->ir, op, 0));
 }
-/* The operands from `first` on go to those values, all at once. */
+/* Copies the operands from `first` on to those values, as if all at once. */
 void tide_exec_copy(struct tide_exec_translator *t, tide_ir_op op, uint32_t first, uint32_t count,
                     tide_ir_value to);
 void tide_exec_refuse(struct tide_exec_translator *t, tide_ir_op op, const char *why);
-/* 64 less the bits of an integer. */
+/* Returns 64 less the bits of an integer type. */
 uint16_t tide_exec_cut(const struct tide_ir *ir, tide_ir_type type);
 static inline tide_ir_type tide_exec_operand_type(struct tide_exec_translator *t, tide_ir_op op,
                                                   uint32_t index) {
@@ -72,18 +72,18 @@ static inline uint32_t tide_exec_here(const struct tide_exec_translator *t) {
 }
 void tide_exec_patch(struct tide_exec_translator *t, uint32_t instruction, uint32_t target);
 
-/* All blocks of a region; slots for what they define are given back at the end. */
+/* Translates all blocks of a region; the slots of their values are released at the end. */
 void tide_exec_region(struct tide_exec_translator *t, tide_ir_region region);
-/* Is its result a constant, in one slot? It lies below the frames then. */
+/* True if the result is a constant of one slot, which then lies below the frames. */
 bool tide_exec_known(struct tide_exec_translator *t, tide_ir_op op, int16_t *out_slot);
-/* One operation. False: it isn't of that family. */
+/* Each translates one operation. False: the operation is of another family. */
 bool tide_exec_arith(struct tide_exec_translator *t, tide_ir_op op);
 bool tide_exec_memory_op(struct tide_exec_translator *t, tide_ir_op op);
 bool tide_exec_flow(struct tide_exec_translator *t, tide_ir_op op);
 bool tide_exec_cutlass(struct tide_exec_translator *t, tide_ir_op op);
 bool tide_exec_gpu(struct tide_exec_translator *t, tide_ir_op op);
-/* If it is marked cutlass.cluster_uniform: what the operand 0 of `op` says, or how often a loop
- * with bounds goes round, is compared in the cluster. */
+/* Check operations marked cutlass.cluster_uniform: operand 0 of `op`, or the iteration count of a
+ * loop with bounds, is compared within the cluster. */
 void tide_exec_claim_condition(struct tide_exec_translator *t, tide_ir_op marked, tide_ir_op op);
 void tide_exec_claim_bounds(struct tide_exec_translator *t, tide_ir_op loop);
 

@@ -92,8 +92,9 @@ uint64_t tide_exec_size_of(const struct tide_ir *ir, tide_ir_type type, uint64_t
 
 /* ---- narrow floats ---- */
 
-/* The exact value is near `bits` (of a float, without its sign), but not there: the odd one of its
- * two neighbours says so to whoever rounds further. */
+/* Returns the odd one of the two floats around an inexact value. `bits` is the nearest, without its
+ * sign; `below`: the value is below it. The odd bit records the inexactness for a further
+ * rounding. */
 static uint64_t odd_one(uint64_t bits, bool below) {
   if (bits & 1) return bits;
   return below ? bits - 1 : bits + 1;
@@ -125,7 +126,7 @@ double tide_exec_odd_fma(float a, float b, float c) {
 
 float tide_exec_from_bf16(uint16_t bits) { return tide_exec_f32((int64_t)bits << 16); }
 
-/* Cuts the lowest `bits` bits off, to the nearest even. */
+/* Rounds off the lowest `bits` bits, to nearest even. */
 static uint32_t round_bits(uint32_t value, unsigned bits) {
   uint32_t half = (1u << (bits - 1)) - 1 + (value >> bits & 1);
   return (value + half) >> bits << bits;
@@ -158,7 +159,7 @@ uint16_t tide_exec_to_f16(float value) {
   if (is_nan(bits)) return (uint16_t)(sign | 0x7e00);
   if (rest >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* rounds to 65536 or more */
   if (rest >= 0x38800000) return (uint16_t)(sign | ((round_bits(rest, 13) >> 13) - (112u << 10)));
-  /* Below 2^-14: adding 0.5 leaves the wanted bits, rounded, at the end. */
+  /* Below 2^-14: adding 0.5 leaves the result's bits, rounded, at the end. */
   float shifted = tide_exec_f32(rest) + 0.5f;
   return (uint16_t)(sign | ((uint32_t)tide_exec_of_f32(shifted) - 0x3f000000));
 }

@@ -1,4 +1,4 @@
-/* Execution: what waits and what wakes. */
+/* Execution: instructions that wait and wake. */
 #include "mods/exec.h"
 #include "base/alloc.h"
 
@@ -60,7 +60,7 @@ static enum tide_exec_next sleep_for(struct tide_exec_machine *machine, uint32_t
                                      int64_t time) {
   uint32_t *heap = machine->parked_list, index = machine->parked_count;
   if (time <= 0) return TIDE_EXEC_GOES_ON;
-  if (time > 1000000) time = 1000000; /* as nanosleep: at most a millisecond */
+  if (time > 1000000) time = 1000000; /* nanosleep's limit: a millisecond */
   struct tide_exec_thread *who = &machine->threads[thread];
   who->wake = machine->time + (uint64_t)time;
   who->state = TIDE_THREAD_SLEEPS;
@@ -74,7 +74,7 @@ static enum tide_exec_next sleep_for(struct tide_exec_machine *machine, uint32_t
 }
 
 void tide_exec_wake_sleepers(struct tide_exec_machine *machine) {
-  /* Nobody else can run: time goes to the next who wakes. */
+  /* Without a runnable thread, time advances to the next wake. */
   uint64_t first = machine->threads[machine->parked_list[0]].wake;
   if (!machine->ready_count && machine->time < first) machine->time = first;
   while (machine->parked_count && machine->threads[machine->parked_list[0]].wake <= machine->time) {
@@ -101,21 +101,21 @@ static void settle_barrier(struct tide_exec_machine *machine, struct tide_exec_b
   wake_all(machine, barrier);
 }
 
-/* False: the phase has all its arrivals, and waits for bytes only. */
-static bool arrive(struct tide_exec_machine *machine, struct tide_exec_barrier *barrier) {
+/* Counts an arrival. False: the phase has all its arrivals, and waits for bytes only. */
+static bool count_arrival(struct tide_exec_machine *machine, struct tide_exec_barrier *barrier) {
   if (!barrier->pending) return false;
   barrier->pending--;
   settle_barrier(machine, barrier);
   return true;
 }
 
-static bool completed(const struct tide_exec_barrier *barrier, uint32_t parity) {
+static bool is_phase_over(const struct tide_exec_barrier *barrier, uint32_t parity) {
   return (barrier->phase & 1) != (parity & 1);
 }
 
 static enum tide_exec_next wait_parity(struct tide_exec_machine *machine, uint32_t thread,
                                        struct tide_exec_barrier *barrier, uint32_t parity) {
-  return completed(barrier, parity) ? TIDE_EXEC_GOES_ON : wait_for(machine, thread, barrier);
+  return is_phase_over(barrier, parity) ? TIDE_EXEC_GOES_ON : wait_for(machine, thread, barrier);
 }
 
 /* ---- pipelines ---- */
@@ -126,7 +126,8 @@ struct stage {
   uint32_t index, phase;
 };
 
-/* What an instruction with a pipeline (a) and a state (b) is about. False: failed, told. */
+/* Finds the stage that an instruction's pipeline (a) and state (b) select. False: an error was
+ * reported. */
 static bool stage_of(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
                      struct stage *stage) {
   const int64_t *f = tide_exec_frame(machine, thread);
@@ -172,38 +173,40 @@ static bool is_leader(const struct tide_exec_machine *machine, uint32_t thread, 
   return thread % machine->block_threads == (uint32_t)instruction_at(machine, pc)->c;
 }
 
-/* TMA: the leader arrives and says how many bytes will come. */
-static enum tide_exec_next expect(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc) {
+/* TMA: the leader arrives and announces the bytes to come. */
+static enum tide_exec_next expect_bytes(struct tide_exec_machine *machine, uint32_t thread,
+                                        uint32_t pc) {
   struct stage stage;
   if (!stage_of(machine, thread, pc, &stage)) return TIDE_EXEC_STOPS;
   if (!stage.pipeline->tx_bytes || !is_leader(machine, thread, pc)) return TIDE_EXEC_GOES_ON;
   int32_t bytes = instruction_at(machine, pc)->imm;
   stage.full->bytes += bytes < 0 ? (int64_t)stage.pipeline->tx_bytes : bytes;
-  if (!arrive(machine, stage.full))
+  if (!count_arrival(machine, stage.full))
     return tide_exec_fail(machine, thread, pc, "arrives at stage %u, which has all its arrivals",
                           stage.index);
   return TIDE_EXEC_GOES_ON;
 }
 
-static enum tide_exec_next commit(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc) {
+static enum tide_exec_next commit_stage(struct tide_exec_machine *machine, uint32_t thread,
+                                        uint32_t pc) {
   struct stage stage;
   if (!stage_of(machine, thread, pc, &stage)) return TIDE_EXEC_STOPS;
-  if (!completed(stage.empty, stage.phase))
+  if (!is_phase_over(stage.empty, stage.phase))
     return tide_exec_fail(machine, thread, pc,
                           "commits stage %u in phase %u, which was not acquired", stage.index,
                           stage.phase);
   if (stage.pipeline->tx_bytes) {
     if (!is_leader(machine, thread, pc)) return TIDE_EXEC_GOES_ON;
-    stage.full->bytes = 0; /* the copy is over: its bytes have come */
+    stage.full->bytes = 0; /* the copy is complete: its bytes have come */
     settle_barrier(machine, stage.full);
     return TIDE_EXEC_GOES_ON;
   }
-  if (completed(stage.full, stage.phase ^ 1))
+  if (is_phase_over(stage.full, stage.phase ^ 1))
     return tide_exec_fail(machine, thread, pc,
                           "commits stage %u in phase %u, which has all its arrivals: the pipeline "
                           "has %u producers",
                           stage.index, stage.phase, stage.pipeline->producers);
-  arrive(machine, stage.full);
+  count_arrival(machine, stage.full);
   return TIDE_EXEC_GOES_ON;
 }
 
@@ -211,15 +214,15 @@ static enum tide_exec_next release_stage(struct tide_exec_machine *machine, uint
                                          uint32_t pc) {
   struct stage stage;
   if (!stage_of(machine, thread, pc, &stage)) return TIDE_EXEC_STOPS;
-  if (!completed(stage.full, stage.phase))
+  if (!is_phase_over(stage.full, stage.phase))
     return tide_exec_fail(machine, thread, pc, "releases stage %u in phase %u, which is not full",
                           stage.index, stage.phase);
-  if (completed(stage.empty, stage.phase))
+  if (is_phase_over(stage.empty, stage.phase))
     return tide_exec_fail(machine, thread, pc,
                           "releases stage %u in phase %u, which has all its arrivals: the pipeline "
                           "has %u consumers",
                           stage.index, stage.phase, stage.pipeline->consumers);
-  arrive(machine, stage.empty);
+  count_arrival(machine, stage.empty);
   return TIDE_EXEC_GOES_ON;
 }
 
@@ -261,8 +264,8 @@ static enum tide_exec_next sequence_init(struct tide_exec_machine *machine, uint
 
 /* ---- named barriers ---- */
 
-static enum tide_exec_next named(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
-                                 bool waits) {
+static enum tide_exec_next step_named_barrier(struct tide_exec_machine *machine, uint32_t thread,
+                                              uint32_t pc, bool waits) {
   const int64_t *f = tide_exec_frame(machine, thread);
   int64_t id = f[instruction_at(machine, pc)->a], count = f[instruction_at(machine, pc)->b];
   if (id < 0 || id >= TIDE_EXEC_NAMED)
@@ -343,7 +346,8 @@ void tide_exec_exit(struct tide_exec_machine *machine, uint32_t thread) {
 
 /* ---- mbarriers in shared memory, of kernels that keep them themselves ---- */
 
-/* The barrier at a pointer; `make`: a new one where there is none. NULL: failed, told. */
+/* Returns the barrier at a pointer; `make`: a new one where none exists. NULL: an error was
+ * reported. */
 static struct tide_exec_barrier *user_barrier(struct tide_exec_machine *machine, uint32_t thread,
                                               uint32_t pc, bool make) {
   uint64_t pointer = (uint64_t)tide_exec_frame(machine, thread)[instruction_at(machine, pc)->a];
@@ -437,11 +441,12 @@ static enum tide_exec_next step_sequence(struct tide_exec_machine *machine, uint
   if (!barrier) return TIDE_EXEC_STOPS;
   uint32_t parity = (uint32_t)(state >> 32) & 1;
   if (!arrives) return wait_parity(machine, thread, barrier, parity);
-  /* Group 0 is a phase ahead in what it waits for; what is arrived at goes round by round. */
-  if (completed(barrier, parity ^ (group == 1)))
+  /* Group 0 waits one phase ahead of the others. Its arrivals, at group 1's barrier, belong to the
+   * phase before. */
+  if (is_phase_over(barrier, parity ^ (group == 1)))
     return tide_exec_fail(machine, thread, pc,
                           "arrives at the next group's barrier, which has all its arrivals");
-  arrive(machine, barrier);
+  count_arrival(machine, barrier);
   return TIDE_EXEC_GOES_ON;
 }
 
@@ -450,15 +455,15 @@ enum tide_exec_next tide_exec_step_wait(struct tide_exec_machine *machine, uint3
   switch (instruction_at(machine, pc)->code) {
     case TIDE_EXEC_ACQUIRE:
     case TIDE_EXEC_CONSUMER_WAIT: return step_pipeline(machine, thread, pc);
-    case TIDE_EXEC_EXPECT: return expect(machine, thread, pc);
-    case TIDE_EXEC_COMMIT: return commit(machine, thread, pc);
+    case TIDE_EXEC_EXPECT: return expect_bytes(machine, thread, pc);
+    case TIDE_EXEC_COMMIT: return commit_stage(machine, thread, pc);
     case TIDE_EXEC_RELEASE: return release_stage(machine, thread, pc);
     case TIDE_EXEC_PIPELINE_INIT: return pipeline_init(machine, thread, pc);
     case TIDE_EXEC_SEQ_INIT: return sequence_init(machine, thread, pc);
     case TIDE_EXEC_SEQ_WAIT:
     case TIDE_EXEC_SEQ_ARRIVE: return step_sequence(machine, thread, pc);
-    case TIDE_EXEC_BARRIER: return named(machine, thread, pc, true);
-    case TIDE_EXEC_BARRIER_ARRIVE: return named(machine, thread, pc, false);
+    case TIDE_EXEC_BARRIER: return step_named_barrier(machine, thread, pc, true);
+    case TIDE_EXEC_BARRIER_ARRIVE: return step_named_barrier(machine, thread, pc, false);
     case TIDE_EXEC_CLUSTER_ARRIVE: return cluster_arrive(machine, thread, pc);
     case TIDE_EXEC_CLUSTER_WAIT: return cluster_wait(machine, thread, pc);
     case TIDE_EXEC_SLEEP:

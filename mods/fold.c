@@ -1,4 +1,4 @@
-/* Dropping what may be dropped. */
+/* Erases operations that have no effect. */
 #include "mods/ir.h"
 
 static bool may_go(const struct tide_ir *ir, tide_ir_op op) {

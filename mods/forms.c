@@ -1,5 +1,4 @@
-/* Custom forms, read. What each looks like stands at enum tide_ir_form; the printer's side is
- * print_forms.c. */
+/* Parsers of the custom forms. enum tide_ir_form describes each form; print_forms.c prints them. */
 #include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "mods/words.h"
@@ -9,11 +8,11 @@
 /* ---- small things ---- */
 
 /* `: type` */
-static tide_ir_type colon_type(struct tide_parser *parser) {
+static tide_ir_type parse_colon_type(struct tide_parser *parser) {
   return tide_expect(parser, ':', "':'") ? tide_parse_type(parser) : 0;
 }
 
-/* All uses get this type. */
+/* Gives all uses this type. */
 static bool operands_of_type(struct tide_parser *parser, struct tide_op_state *op,
                              tide_ir_type type) {
   bool good = true;
@@ -39,7 +38,7 @@ static bool enum_attr(struct tide_parser *parser, tide_ir_string name, const cha
 }
 
 /* `overflow<nsw>` or `fastmath<fast>` */
-static bool flags(struct tide_parser *parser, const struct tide_op_state *op) {
+static bool parse_flags(struct tide_parser *parser, const struct tide_op_state *op) {
   bool llvm = tide_ir_ops[op->kind].name[0] == 'l';
   bool overflow = tide_is_word(parser, "overflow");
   if (!overflow && !tide_is_word(parser, "fastmath")) return true;
@@ -59,19 +58,19 @@ static bool flags(struct tide_parser *parser, const struct tide_op_state *op) {
 
 /* ---- operands and one type ---- */
 
-static bool plain(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_plain(struct tide_parser *parser, struct tide_op_state *op) {
   (void)op;
   return tide_parse_attr_dict(parser);
 }
 
-static bool result(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_result(struct tide_parser *parser, struct tide_op_state *op) {
   if (!tide_parse_attr_dict(parser)) return false;
   if (tide_ir_ops[op->kind].signature[1] == 'x')
     return tide_result(parser, parser->ir->tables->index);
-  return tide_result(parser, colon_type(parser));
+  return tide_result(parser, parse_colon_type(parser));
 }
 
-static bool operands(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_operands(struct tide_parser *parser, struct tide_op_state *op) {
   if (!tide_parse_attr_dict(parser)) return false;
   if (parser->token.kind != TIDE_TOKEN_VALUE) return true;
   return tide_parse_uses(parser) && tide_expect(parser, ':', "':'") &&
@@ -85,22 +84,22 @@ static size_t operand_count(const struct tide_op_state *op) {
   return count;
 }
 
-static bool binary(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_binary(struct tide_parser *parser, struct tide_op_state *op) {
   if (!tide_parse_uses(parser) || !expect_uses(parser, op, operand_count(op)) ||
-      !flags(parser, op) || !tide_parse_attr_dict(parser))
+      !parse_flags(parser, op) || !tide_parse_attr_dict(parser))
     return false;
-  tide_ir_type type = colon_type(parser);
+  tide_ir_type type = parse_colon_type(parser);
   return type && operands_of_type(parser, op, type) && tide_result(parser, type);
 }
 
-static bool cast(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_cast(struct tide_parser *parser, struct tide_op_state *op) {
   if (!tide_parse_use(parser) || !tide_parse_attr_dict(parser)) return false;
-  tide_ir_type from = colon_type(parser), to;
+  tide_ir_type from = parse_colon_type(parser), to;
   if (!from || !tide_expect_word(parser, "to") || !(to = tide_parse_type(parser))) return false;
   return tide_operand(parser, op, 0, from) && tide_result(parser, to);
 }
 
-static bool casts(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_casts(struct tide_parser *parser, struct tide_op_state *op) {
   if (!tide_parse_uses_maybe(parser)) return false;
   if (tide_use_count(parser, op) &&
       (!tide_expect(parser, ':', "':'") || !tide_parse_type_list(parser) ||
@@ -112,9 +111,9 @@ static bool casts(struct tide_parser *parser, struct tide_op_state *op) {
   return tide_parse_attr_dict(parser);
 }
 
-/* A word of a list, or in quotes; its place is the predicate. */
-static bool predicate(struct tide_parser *parser, const char *const *words, int64_t count,
-                      bool quoted) {
+/* Parses a predicate, a word of a list or in quotes; its index in the list is the value. */
+static bool parse_predicate(struct tide_parser *parser, const char *const *words, int64_t count,
+                            bool quoted) {
   struct tide_token token = parser->token;
   uint32_t start = token.start, end = token.end;
   if (token.kind != (quoted ? TIDE_TOKEN_STRING : TIDE_TOKEN_WORD))
@@ -131,24 +130,24 @@ static bool predicate(struct tide_parser *parser, const char *const *words, int6
                     parser->text + start);
 }
 
-static bool compare(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_compare(struct tide_parser *parser, struct tide_op_state *op) {
   bool llvm = tide_ir_ops[op->kind].form == TIDE_FORM_LLVM_COMPARE;
   bool floats = op->kind == TIDE_OP_ARITH_CMPF || op->kind == TIDE_OP_LLVM_FCMP;
-  if (!predicate(parser, floats ? tide_float_predicates : tide_integer_predicates,
-                 floats ? TIDE_FLOAT_PREDICATES : TIDE_INTEGER_PREDICATES, llvm))
+  if (!parse_predicate(parser, floats ? tide_float_predicates : tide_integer_predicates,
+                       floats ? TIDE_FLOAT_PREDICATES : TIDE_INTEGER_PREDICATES, llvm))
     return false;
   if (!llvm && !tide_expect(parser, ',', "','")) return false;
-  if (!tide_parse_uses(parser) || !expect_uses(parser, op, 2) || !flags(parser, op) ||
+  if (!tide_parse_uses(parser) || !expect_uses(parser, op, 2) || !parse_flags(parser, op) ||
       !tide_parse_attr_dict(parser))
     return false;
-  tide_ir_type type = colon_type(parser);
+  tide_ir_type type = parse_colon_type(parser);
   return type && operands_of_type(parser, op, type) && tide_result(parser, parser->ir->tables->i1);
 }
 
-static bool select_(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_select(struct tide_parser *parser, struct tide_op_state *op) {
   if (!tide_parse_uses(parser) || !expect_uses(parser, op, 3) || !tide_parse_attr_dict(parser))
     return false;
-  tide_ir_type condition = parser->ir->tables->i1, type = colon_type(parser);
+  tide_ir_type condition = parser->ir->tables->i1, type = parse_colon_type(parser);
   if (type && tide_take(parser, ',')) {
     condition = type;
     type = tide_parse_type(parser);
@@ -161,7 +160,7 @@ static bool select_(struct tide_parser *parser, struct tide_op_state *op) {
 
 /* ---- constants and names ---- */
 
-static bool constant(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_constant(struct tide_parser *parser, struct tide_op_state *op) {
   (void)op;
   if (!tide_parse_attr_dict(parser)) return false;
   tide_ir_attr value = tide_parse_attr(parser);
@@ -172,16 +171,17 @@ static bool constant(struct tide_parser *parser, struct tide_op_state *op) {
   return tide_add_attr(parser, TIDE_NAME_VALUE, value) && tide_result(parser, record->type);
 }
 
-static bool llvm_constant(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_llvm_constant(struct tide_parser *parser, struct tide_op_state *op) {
   (void)op;
   tide_ir_attr value;
   if (!tide_expect(parser, '(', "'('") || !(value = tide_parse_attr(parser)) ||
       !tide_expect(parser, ')', "')'") || !tide_parse_attr_dict(parser))
     return false;
-  return tide_add_attr(parser, TIDE_NAME_VALUE, value) && tide_result(parser, colon_type(parser));
+  return tide_add_attr(parser, TIDE_NAME_VALUE, value) &&
+         tide_result(parser, parse_colon_type(parser));
 }
 
-static bool dimension(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_dimension(struct tide_parser *parser, struct tide_op_state *op) {
   struct tide_token token = parser->token;
   (void)op;
   if (!tide_take_word(parser, "x") && !tide_take_word(parser, "y") && !tide_take_word(parser, "z"))
@@ -198,30 +198,30 @@ static bool dimension(struct tide_parser *parser, struct tide_op_state *op) {
 }
 
 /* `@f` as an attribute. */
-static bool symbol_attr(struct tide_parser *parser, tide_ir_string name) {
+static bool parse_symbol_attr(struct tide_parser *parser, tide_ir_string name) {
   if (parser->token.kind != TIDE_TOKEN_SYMBOL) return tide_wrong(parser, "expected a symbol name");
   tide_ir_attr attr = tide_parse_attr(parser);
   return attr && tide_add_attr(parser, name, attr);
 }
 
-static bool call(struct tide_parser *parser, struct tide_op_state *op) {
-  if (!symbol_attr(parser, TIDE_NAME_CALLEE) || !tide_expect(parser, '(', "'('") ||
+static bool parse_call(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!parse_symbol_attr(parser, TIDE_NAME_CALLEE) || !tide_expect(parser, '(', "'('") ||
       !tide_parse_uses_maybe(parser) || !tide_expect(parser, ')', "')'") ||
       !tide_parse_attr_dict(parser))
     return false;
   return tide_parse_function_type_of(parser, op);
 }
 
-static bool address(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_address(struct tide_parser *parser, struct tide_op_state *op) {
   (void)op;
-  return symbol_attr(parser, TIDE_NAME_GLOBAL_NAME) && tide_parse_attr_dict(parser) &&
-         tide_result(parser, colon_type(parser));
+  return parse_symbol_attr(parser, TIDE_NAME_GLOBAL_NAME) && tide_parse_attr_dict(parser) &&
+         tide_result(parser, parse_colon_type(parser));
 }
 
 /* ---- scf ---- */
 
-/* `(%x = %y, …)`: the names go to `uses` by turns with the values. */
-static bool assignments(struct tide_parser *parser) {
+/* `(%x = %y, …)`: `uses` gets names and values alternately. */
+static bool parse_assignments(struct tide_parser *parser) {
   if (!tide_expect(parser, '(', "'('")) return false;
   if (tide_take(parser, ')')) return true;
   do
@@ -231,8 +231,8 @@ static bool assignments(struct tide_parser *parser) {
   return tide_expect(parser, ')', "')'");
 }
 
-/* `-> (types)`; onto results. */
-static bool result_types(struct tide_parser *parser) {
+/* `-> (types)`; appends them to the results. */
+static bool parse_result_types(struct tide_parser *parser) {
   size_t base = parser->types.count;
   if (!tide_parse_types_or_one(parser)) return false;
   for (size_t i = base; i < parser->types.count; i++)
@@ -241,7 +241,7 @@ static bool result_types(struct tide_parser *parser) {
   return true;
 }
 
-/* Arguments of a region: offset, length, type of each; in a stack of its own. */
+/* Adds a region's argument: offset, length, type; on a separate stack. */
 static bool add_argument(struct tide_parser *parser, struct tide_stack *arguments, size_t use,
                          tide_ir_type type) {
   return tide_push(parser, arguments, parser->uses.data[use]) &&
@@ -256,7 +256,7 @@ static bool region_with(struct tide_parser *parser, struct tide_stack *arguments
 }
 
 /* %i = %lo to %hi step %s (iter_args(%a = %b) -> (types))? (: type)? region */
-static bool for_(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_for(struct tide_parser *parser, struct tide_op_state *op) {
   struct tide_stack arguments = {NULL, 0, 0};
   tide_ir_type type = parser->ir->tables->index;
   if (!tide_parse_use(parser) || !tide_expect(parser, '=', "'='") || !tide_parse_use(parser) ||
@@ -264,8 +264,8 @@ static bool for_(struct tide_parser *parser, struct tide_op_state *op) {
       !tide_expect_word(parser, "step") || !tide_parse_use(parser))
     return false;
   if (tide_take_word(parser, "iter_args") &&
-      (!assignments(parser) || !tide_expect(parser, TIDE_TOKEN_ARROW, "'->'") ||
-       !result_types(parser)))
+      (!parse_assignments(parser) || !tide_expect(parser, TIDE_TOKEN_ARROW, "'->'") ||
+       !parse_result_types(parser)))
     return false;
   if (tide_take(parser, ':') && !(type = tide_parse_type(parser))) return false;
   size_t carried = (tide_use_count(parser, op) - 4) / 2;
@@ -284,9 +284,9 @@ static bool for_(struct tide_parser *parser, struct tide_op_state *op) {
   return tide_parse_attr_dict(parser);
 }
 
-static bool if_(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_if(struct tide_parser *parser, struct tide_op_state *op) {
   if (!tide_parse_use(parser) || !tide_operand(parser, op, 0, parser->ir->tables->i1)) return false;
-  if (tide_take(parser, TIDE_TOKEN_ARROW) && !result_types(parser)) return false;
+  if (tide_take(parser, TIDE_TOKEN_ARROW) && !parse_result_types(parser)) return false;
   bool plain_if = parser->results.count == op->results;
   if (!tide_parse_region(parser, false, NULL, 0) ||
       (plain_if && !tide_implicit_end(parser, TIDE_OP_SCF_YIELD)))
@@ -303,16 +303,16 @@ static bool if_(struct tide_parser *parser, struct tide_op_state *op) {
 }
 
 /* (%a = %b, …)? : (types) -> types region do region (attributes dict)? */
-static bool while_(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_while(struct tide_parser *parser, struct tide_op_state *op) {
   struct tide_stack arguments = {NULL, 0, 0};
-  if (parser->token.kind == '(' && !assignments(parser)) return false;
+  if (parser->token.kind == '(' && !parse_assignments(parser)) return false;
   if (!tide_expect(parser, ':', "':'") || !tide_parse_type_parens(parser)) return false;
   size_t count = tide_use_count(parser, op) / 2;
   if (parser->types.count - op->types != count)
     return tide_wrong(parser, "expected as many input types as operands (expected %llu got %llu)",
                       (unsigned long long)count,
                       (unsigned long long)(parser->types.count - op->types));
-  if (!tide_expect(parser, TIDE_TOKEN_ARROW, "'->'") || !result_types(parser)) return false;
+  if (!tide_expect(parser, TIDE_TOKEN_ARROW, "'->'") || !parse_result_types(parser)) return false;
   bool good = true;
   for (size_t i = 0; i < count && good; i++) {
     tide_ir_type type = parser->types.data[op->types + i];
@@ -325,7 +325,7 @@ static bool while_(struct tide_parser *parser, struct tide_op_state *op) {
   return !tide_take_word(parser, "attributes") || tide_parse_attr_dict(parser);
 }
 
-static bool condition(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_condition(struct tide_parser *parser, struct tide_op_state *op) {
   if (!tide_expect(parser, '(', "'('") || !tide_parse_use(parser) ||
       !tide_expect(parser, ')', "')'") || !tide_parse_attr_dict(parser) ||
       !tide_parse_uses_maybe(parser) || !tide_push(parser, &parser->types, parser->ir->tables->i1))
@@ -338,8 +338,8 @@ static bool condition(struct tide_parser *parser, struct tide_op_state *op) {
 
 /* ---- branches ---- */
 
-/* ^bb or ^bb(%a, %b : t, t); `uses` and `operands` grow by what it takes. */
-static bool successor(struct tide_parser *parser, struct tide_op_state *op) {
+/* ^bb or ^bb(%a, %b : t, t); appends to `uses` and `operands`. */
+static bool parse_successor(struct tide_parser *parser, struct tide_op_state *op) {
   tide_ir_block block;
   size_t uses = tide_use_count(parser, op), types = parser->types.count, count = 0;
   bool good = true;
@@ -359,14 +359,15 @@ static bool successor(struct tide_parser *parser, struct tide_op_state *op) {
          tide_push(parser, &parser->successors, (uint32_t)count) && good;
 }
 
-static bool branch(struct tide_parser *parser, struct tide_op_state *op) {
-  return successor(parser, op) && tide_parse_attr_dict(parser);
+static bool parse_branch(struct tide_parser *parser, struct tide_op_state *op) {
+  return parse_successor(parser, op) && tide_parse_attr_dict(parser);
 }
 
-static bool conditional_branch(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_conditional_branch(struct tide_parser *parser, struct tide_op_state *op) {
   if (!tide_parse_use(parser) || !tide_operand(parser, op, 0, parser->ir->tables->i1) ||
-      !tide_expect(parser, ',', "','") || !successor(parser, op) ||
-      !tide_expect(parser, ',', "','") || !successor(parser, op) || !tide_parse_attr_dict(parser))
+      !tide_expect(parser, ',', "','") || !parse_successor(parser, op) ||
+      !tide_expect(parser, ',', "','") || !parse_successor(parser, op) ||
+      !tide_parse_attr_dict(parser))
     return false;
   const uint32_t *successors = parser->successors.data + op->successors;
   int64_t segments[] = {1, successors[1], successors[3]};
@@ -376,28 +377,28 @@ static bool conditional_branch(struct tide_parser *parser, struct tide_op_state 
 
 /* ---- llvm memory ---- */
 
-static bool ordering(struct tide_parser *parser) {
+static bool parse_ordering(struct tide_parser *parser) {
   return tide_add_attr(parser, TIDE_NAME_ORDERING, tide_ir_attr_i64(parser->ir, 0));
 }
 
-static bool volatile_(struct tide_parser *parser) {
+static bool parse_volatile(struct tide_parser *parser) {
   return !tide_take_word(parser, "volatile") ||
          tide_add_attr(parser, TIDE_NAME_VOLATILE, tide_ir_attr_unit(parser->ir));
 }
 
-static bool load(struct tide_parser *parser, struct tide_op_state *op) {
-  if (!ordering(parser) || !volatile_(parser) || !tide_parse_use(parser)) return false;
+static bool parse_load(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!parse_ordering(parser) || !parse_volatile(parser) || !tide_parse_use(parser)) return false;
   if (tide_is_word(parser, "atomic"))
     return tide_wrong(parser, "atomic accesses are written in the generic form");
   if (!tide_parse_attr_dict(parser)) return false;
-  tide_ir_type pointer = colon_type(parser);
+  tide_ir_type pointer = parse_colon_type(parser);
   return pointer && tide_operand(parser, op, 0, pointer) &&
          tide_expect(parser, TIDE_TOKEN_ARROW, "'->'") &&
          tide_result(parser, tide_parse_type(parser));
 }
 
-static bool store(struct tide_parser *parser, struct tide_op_state *op) {
-  if (!ordering(parser) || !volatile_(parser) || !tide_parse_uses(parser) ||
+static bool parse_store(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!parse_ordering(parser) || !parse_volatile(parser) || !tide_parse_uses(parser) ||
       !expect_uses(parser, op, 2))
     return false;
   if (tide_is_word(parser, "atomic"))
@@ -407,7 +408,7 @@ static bool store(struct tide_parser *parser, struct tide_op_state *op) {
 }
 
 /* [%i, 3, …] */
-static bool gep_indices(struct tide_parser *parser) {
+static bool parse_gep_indices(struct tide_parser *parser) {
   int64_t indices[32];
   size_t count = 0;
   if (!tide_expect(parser, '[', "'['")) return false;
@@ -428,11 +429,11 @@ static bool gep_indices(struct tide_parser *parser) {
                        tide_ir_attr_dense(parser->ir, parser->ir->tables->i32, indices, count));
 }
 
-static bool gep(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_gep(struct tide_parser *parser, struct tide_op_state *op) {
   if (tide_take_word(parser, "inbounds") &&
       !tide_add_attr(parser, TIDE_NAME_INBOUNDS, tide_ir_attr_unit(parser->ir)))
     return false;
-  if (!tide_parse_use(parser) || !gep_indices(parser) || !tide_parse_attr_dict(parser) ||
+  if (!tide_parse_use(parser) || !parse_gep_indices(parser) || !tide_parse_attr_dict(parser) ||
       !tide_expect(parser, ':', "':'") || !tide_parse_type_parens(parser) ||
       !tide_operands_of_types(parser, op) || !tide_expect(parser, TIDE_TOKEN_ARROW, "'->'") ||
       !tide_result(parser, tide_parse_type(parser)) || !tide_expect(parser, ',', "','"))
@@ -442,7 +443,7 @@ static bool gep(struct tide_parser *parser, struct tide_op_state *op) {
          tide_add_attr(parser, TIDE_NAME_ELEM_TYPE, tide_ir_attr_type(parser->ir, element));
 }
 
-static bool bulk_wait(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_bulk_wait(struct tide_parser *parser, struct tide_op_state *op) {
   int64_t count;
   (void)op;
   if (!tide_parse_integer(parser, &count)) return false;
@@ -455,7 +456,7 @@ static bool bulk_wait(struct tide_parser *parser, struct tide_op_state *op) {
 
 /* operands attr-dict? (`:` types (`->` types)?)? region? Without operands the types are the
  * results'. */
-static bool cutlass(struct tide_parser *parser, struct tide_op_state *op) {
+static bool parse_cutlass(struct tide_parser *parser, struct tide_op_state *op) {
   bool takes_region = op->kind == TIDE_OP_ASYNC_EXEC;
   if (!tide_parse_uses_maybe(parser)) return false;
   if ((!takes_region || tide_dictionary_is_next(parser)) && !tide_parse_attr_dict(parser))
@@ -472,7 +473,7 @@ static bool cutlass(struct tide_parser *parser, struct tide_op_state *op) {
       if (!(parens ? tide_parse_type_parens(parser) : tide_parse_type_list(parser)) ||
           !tide_operands_of_types(parser, op))
         return false;
-      if (tide_take(parser, TIDE_TOKEN_ARROW) && !result_types(parser)) return false;
+      if (tide_take(parser, TIDE_TOKEN_ARROW) && !parse_result_types(parser)) return false;
     }
   } else if (!no_operands) {
     return tide_wrong(parser, "expected ':' and the operands' types");
@@ -487,38 +488,38 @@ static bool cutlass(struct tide_parser *parser, struct tide_op_state *op) {
 bool tide_parse_form(struct tide_parser *parser, struct tide_op_state *op) {
   switch ((enum tide_ir_form)tide_ir_ops[op->kind].form) {
     case TIDE_FORM_GENERIC: return false;
-    case TIDE_FORM_PLAIN: return plain(parser, op);
-    case TIDE_FORM_RESULT: return result(parser, op);
-    case TIDE_FORM_OPERANDS: return operands(parser, op);
-    case TIDE_FORM_BINARY: return binary(parser, op);
-    case TIDE_FORM_CAST: return cast(parser, op);
-    case TIDE_FORM_CASTS: return casts(parser, op);
-    case TIDE_FORM_CUTLASS: return cutlass(parser, op);
+    case TIDE_FORM_PLAIN: return parse_plain(parser, op);
+    case TIDE_FORM_RESULT: return parse_result(parser, op);
+    case TIDE_FORM_OPERANDS: return parse_operands(parser, op);
+    case TIDE_FORM_BINARY: return parse_binary(parser, op);
+    case TIDE_FORM_CAST: return parse_cast(parser, op);
+    case TIDE_FORM_CASTS: return parse_casts(parser, op);
+    case TIDE_FORM_CUTLASS: return parse_cutlass(parser, op);
     case TIDE_FORM_MODULE:
     case TIDE_FORM_FUNCTION:
     case TIDE_FORM_GPU_MODULE:
     case TIDE_FORM_GPU_FUNC:
     case TIDE_FORM_LLVM_FUNC: return tide_parse_function(parser, op);
-    case TIDE_FORM_DIMENSION: return dimension(parser, op);
-    case TIDE_FORM_CALL: return call(parser, op);
-    case TIDE_FORM_CONSTANT: return constant(parser, op);
+    case TIDE_FORM_DIMENSION: return parse_dimension(parser, op);
+    case TIDE_FORM_CALL: return parse_call(parser, op);
+    case TIDE_FORM_CONSTANT: return parse_constant(parser, op);
     case TIDE_FORM_COMPARE:
-    case TIDE_FORM_LLVM_COMPARE: return compare(parser, op);
+    case TIDE_FORM_LLVM_COMPARE: return parse_compare(parser, op);
     case TIDE_FORM_SELECT:
-    case TIDE_FORM_SELECT_LLVM: return select_(parser, op);
-    case TIDE_FORM_FOR: return for_(parser, op);
-    case TIDE_FORM_IF: return if_(parser, op);
-    case TIDE_FORM_WHILE: return while_(parser, op);
-    case TIDE_FORM_CONDITION: return condition(parser, op);
-    case TIDE_FORM_BRANCH: return branch(parser, op);
-    case TIDE_FORM_COND_BRANCH: return conditional_branch(parser, op);
+    case TIDE_FORM_SELECT_LLVM: return parse_select(parser, op);
+    case TIDE_FORM_FOR: return parse_for(parser, op);
+    case TIDE_FORM_IF: return parse_if(parser, op);
+    case TIDE_FORM_WHILE: return parse_while(parser, op);
+    case TIDE_FORM_CONDITION: return parse_condition(parser, op);
+    case TIDE_FORM_BRANCH: return parse_branch(parser, op);
+    case TIDE_FORM_COND_BRANCH: return parse_conditional_branch(parser, op);
     case TIDE_FORM_LLVM_GLOBAL: return tide_parse_global(parser, op);
-    case TIDE_FORM_ADDRESS: return address(parser, op);
-    case TIDE_FORM_LLVM_CONSTANT: return llvm_constant(parser, op);
-    case TIDE_FORM_LOAD: return load(parser, op);
-    case TIDE_FORM_STORE: return store(parser, op);
-    case TIDE_FORM_GEP: return gep(parser, op);
-    case TIDE_FORM_BULK_WAIT: return bulk_wait(parser, op);
+    case TIDE_FORM_ADDRESS: return parse_address(parser, op);
+    case TIDE_FORM_LLVM_CONSTANT: return parse_llvm_constant(parser, op);
+    case TIDE_FORM_LOAD: return parse_load(parser, op);
+    case TIDE_FORM_STORE: return parse_store(parser, op);
+    case TIDE_FORM_GEP: return parse_gep(parser, op);
+    case TIDE_FORM_BULK_WAIT: return parse_bulk_wait(parser, op);
   }
   return false;
 }

@@ -15,7 +15,7 @@ uint32_t tide_ir_give_up(struct tide_ir *ir, enum tide_status status) {
 
 /* ---- hashing ---- */
 
-static uint32_t mix(uint64_t hash) {
+static uint32_t finish_hash(uint64_t hash) {
   hash ^= hash >> 32;
   hash *= 0xd6e8feb86659fd93u;
   return (uint32_t)(hash ^ (hash >> 32));
@@ -30,7 +30,7 @@ static uint32_t hash_bytes(const char *bytes, size_t length) {
   }
   word = 0;
   for (size_t i = 0; i < length; i++) word = word << 8 | (unsigned char)bytes[i];
-  return mix((hash ^ word) * 0xff51afd7ed558ccdu);
+  return finish_hash((hash ^ word) * 0xff51afd7ed558ccdu);
 }
 
 static uint64_t hash_word(uint64_t hash, uint64_t word) {
@@ -50,7 +50,7 @@ static void insert_entry(struct tide_ir_hash *table, uint32_t hash, uint32_t ent
   table->slots[at] = entry;
 }
 
-/* Room for one more; what is in it is found again by `hash_of`. */
+/* Grows the table if another entry needs it. `hash_of` returns the hash of a present entry. */
 static bool make_room(struct tide_ir *ir, struct tide_ir_hash *table,
                       uint32_t (*hash_of)(const struct tide_ir *ir, uint32_t entry)) {
   if (table->count * 4ull < table->capacity * 3ull) return true;
@@ -134,7 +134,7 @@ const char *tide_ir_string_text(const struct tide_ir *ir, tide_ir_string string,
 
 /* ---- items ---- */
 
-/* Puts them behind one another; 0 items lie nowhere. */
+/* Stores the items behind one another and returns the first's number; 1 for no items. */
 static uint32_t keep_items(struct tide_ir *ir, const uint32_t *items, size_t count) {
   if (!count) return 1;
   uint32_t first = count < 0x40000000u ? tide_chunks_add(&ir->items, (uint32_t)count, false) : 0;
@@ -160,7 +160,7 @@ static uint64_t hash_kept(const struct tide_ir *ir, uint32_t first, uint32_t cou
 /* ---- types ---- */
 
 static uint32_t type_hash(uint32_t kind, uint32_t a, uint32_t b, uint64_t items) {
-  return mix(hash_word(hash_word(items, (uint64_t)kind << 32 | a), b));
+  return finish_hash(hash_word(hash_word(items, (uint64_t)kind << 32 | a), b));
 }
 
 static uint32_t type_hash_of(const struct tide_ir *ir, uint32_t entry) {
@@ -208,7 +208,7 @@ static bool has_items(uint32_t kind) {
 }
 
 static uint32_t attr_hash(uint32_t kind, tide_ir_type type, uint64_t payload) {
-  return mix(hash_word(hash_word(payload, kind), type));
+  return finish_hash(hash_word(hash_word(payload, kind), type));
 }
 
 static uint64_t payload_of(const struct tide_ir *ir, const struct tide_ir_attr_record *attr) {
@@ -229,7 +229,8 @@ static tide_ir_attr add_attr(struct tide_ir *ir, uint32_t hash, struct tide_ir_a
   return attr;
 }
 
-static tide_ir_attr plain(struct tide_ir *ir, uint32_t kind, tide_ir_type type, int64_t integer) {
+static tide_ir_attr intern_plain(struct tide_ir *ir, uint32_t kind, tide_ir_type type,
+                                 int64_t integer) {
   struct tide_ir_hash *table = &ir->tables->attr_hash;
   if (!make_room(ir, table, attr_hash_of)) return 0;
   uint32_t hash = attr_hash(kind, type, (uint64_t)integer);
@@ -268,31 +269,31 @@ tide_ir_attr tide_ir_attr_bool(struct tide_ir *ir, bool value) {
   return value ? ir->tables->yes : ir->tables->no;
 }
 tide_ir_attr tide_ir_attr_integer(struct tide_ir *ir, tide_ir_type type, int64_t value) {
-  return plain(ir, TIDE_IR_ATTR_INTEGER, type, value);
+  return intern_plain(ir, TIDE_IR_ATTR_INTEGER, type, value);
 }
 tide_ir_attr tide_ir_attr_i32(struct tide_ir *ir, int32_t value) {
-  return plain(ir, TIDE_IR_ATTR_INTEGER, ir->tables->i32, value);
+  return intern_plain(ir, TIDE_IR_ATTR_INTEGER, ir->tables->i32, value);
 }
 tide_ir_attr tide_ir_attr_i64(struct tide_ir *ir, int64_t value) {
-  return plain(ir, TIDE_IR_ATTR_INTEGER, ir->tables->i64, value);
+  return intern_plain(ir, TIDE_IR_ATTR_INTEGER, ir->tables->i64, value);
 }
 tide_ir_attr tide_ir_attr_float(struct tide_ir *ir, tide_ir_type type, double value) {
   int64_t bits;
   memcpy(&bits, &value, sizeof bits);
-  return plain(ir, TIDE_IR_ATTR_FLOAT, type, bits);
+  return intern_plain(ir, TIDE_IR_ATTR_FLOAT, type, bits);
 }
 tide_ir_attr tide_ir_attr_string(struct tide_ir *ir, const char *bytes, size_t length) {
-  return plain(ir, TIDE_IR_ATTR_STRING, 0, tide_ir_intern(ir, bytes, length));
+  return intern_plain(ir, TIDE_IR_ATTR_STRING, 0, tide_ir_intern(ir, bytes, length));
 }
 tide_ir_attr tide_ir_attr_text(struct tide_ir *ir, const char *text) {
   return tide_ir_attr_string(ir, text, strlen(text));
 }
 tide_ir_attr tide_ir_attr_type(struct tide_ir *ir, tide_ir_type type) {
-  return plain(ir, TIDE_IR_ATTR_TYPE, type, 0);
+  return intern_plain(ir, TIDE_IR_ATTR_TYPE, type, 0);
 }
 tide_ir_attr tide_ir_attr_opaque(struct tide_ir *ir, const char *text, size_t length,
                                  tide_ir_type type) {
-  return plain(ir, TIDE_IR_ATTR_OPAQUE, type, tide_ir_intern(ir, text, length));
+  return intern_plain(ir, TIDE_IR_ATTR_OPAQUE, type, tide_ir_intern(ir, text, length));
 }
 tide_ir_attr tide_ir_attr_symbol(struct tide_ir *ir, const tide_ir_string *path, size_t count) {
   return with_items(ir, TIDE_IR_ATTR_SYMBOL, 0, path, count);
@@ -331,8 +332,8 @@ static int compare_names(const struct tide_ir *ir, tide_ir_string a, tide_ir_str
   return order ? order : (x->length > y->length) - (x->length < y->length);
 }
 
-/* Sorts by insertion, names in even places; a later entry takes the place of an earlier one with
- * its name. Dictionaries are short: what is longer than a few hundred was refused by the parser. */
+/* Insertion sort by name; names are at even indices. A later entry replaces an earlier one with its
+ * name. Quadratic, but the parser rejects dictionaries of more than a few hundred entries. */
 static size_t sort_pairs(const struct tide_ir *ir, uint32_t *pairs,
                          const struct tide_ir_named *items, size_t count) {
   size_t kept = 0;
@@ -380,7 +381,7 @@ tide_ir_attr tide_ir_attr_find(const struct tide_ir *ir, tide_ir_attr dictionary
 
 static tide_ir_string kind_name(const struct tide_ir *ir, uint32_t kind) {
   if (kind >= TIDE_IR_KINDS) return ir->tables->others[kind - TIDE_IR_KINDS];
-  return TIDE_IR_NAME_COUNT - 1 + kind; /* interned behind the names, in order */
+  return TIDE_IR_NAME_COUNT - 1 + kind; /* interned behind the attribute names, in order */
 }
 
 static uint32_t kind_hash_of(const struct tide_ir *ir, uint32_t kind) {
@@ -393,8 +394,8 @@ const char *tide_ir_op_name(const struct tide_ir *ir, tide_ir_op op) {
   return tide_ir_string_text(ir, kind_name(ir, kind), NULL);
 }
 
-/* The table's operations come right behind TIDE_IR_NAME_COUNT in the strings, so that a string's
- * number is the kind. Other names are few: they are looked for one by one, newest first. */
+/* The table's operations follow the attribute names in the strings, in order, so a string's number
+ * gives the kind. All other names are found through `kind_hash`. */
 uint16_t tide_ir_kind(struct tide_ir *ir, const char *name, size_t length) {
   struct tide_ir_tables *tables = ir->tables;
   tide_ir_string string = tide_ir_intern(ir, name, length);
@@ -443,9 +444,9 @@ bool tide_ir_tables_init(struct tide_ir *ir) {
   tables->i1 = tide_ir_integer(ir, 1);
   tables->i32 = tide_ir_integer(ir, 32);
   tables->i64 = tide_ir_integer(ir, 64);
-  tables->unit = plain(ir, TIDE_IR_ATTR_UNIT, 0, 0);
-  tables->yes = plain(ir, TIDE_IR_ATTR_BOOL, tables->i1, 1);
-  tables->no = plain(ir, TIDE_IR_ATTR_BOOL, tables->i1, 0);
+  tables->unit = intern_plain(ir, TIDE_IR_ATTR_UNIT, 0, 0);
+  tables->yes = intern_plain(ir, TIDE_IR_ATTR_BOOL, tables->i1, 1);
+  tables->no = intern_plain(ir, TIDE_IR_ATTR_BOOL, tables->i1, 0);
   return ir->status == TIDE_OK;
 }
 

@@ -136,17 +136,17 @@ bool tide_ir_constant(const struct tide_ir *ir, tide_ir_value value, int64_t *ou
   return true;
 }
 
-/* ---- what an operation has ---- */
+/* ---- parts of an operation ---- */
 
-static uint32_t *slot(const struct tide_ir *ir, const struct tide_ir_op_record *op,
-                      uint32_t index) {
+static uint32_t *operand_slot(const struct tide_ir *ir, const struct tide_ir_op_record *op,
+                              uint32_t index) {
   return tide_chunks_at(&ir->slots, op->operands + index);
 }
 
 tide_ir_value tide_ir_operand(const struct tide_ir *ir, tide_ir_op op, uint32_t index) {
   const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
   if (index >= record->operand_count) return 0;
-  return tide_ir_resolve(ir, *slot(ir, record, index));
+  return tide_ir_resolve(ir, *operand_slot(ir, record, index));
 }
 
 tide_ir_region tide_ir_region_at(const struct tide_ir *ir, tide_ir_op op, uint32_t index) {
@@ -158,18 +158,19 @@ tide_ir_block tide_ir_body(const struct tide_ir *ir, tide_ir_op op, uint32_t reg
   return tide_ir_region_of(ir, tide_ir_region_at(ir, op, region_index))->first;
 }
 
-/* Behind the operands: for each successor its block and how many operands it takes. */
+/* Slots hold the operands, then two numbers for each successor: its block, and how many operands it
+ * takes. */
 tide_ir_block tide_ir_successor(const struct tide_ir *ir, tide_ir_op op, uint32_t index,
                                 uint32_t *out_first_operand, uint32_t *out_count) {
   const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
   uint32_t after = 0;
   if (index >= record->successor_count) return 0;
   for (uint32_t i = index + 1; i < record->successor_count; i++)
-    after += *slot(ir, record, record->operand_count + 2 * i + 1);
-  uint32_t count = *slot(ir, record, record->operand_count + 2 * index + 1);
+    after += *operand_slot(ir, record, record->operand_count + 2 * i + 1);
+  uint32_t count = *operand_slot(ir, record, record->operand_count + 2 * index + 1);
   if (out_count) *out_count = count;
   if (out_first_operand) *out_first_operand = record->operand_count - after - count;
-  return *slot(ir, record, record->operand_count + 2 * index);
+  return *operand_slot(ir, record, record->operand_count + 2 * index);
 }
 
 const struct tide_ir_op_info *tide_ir_op_info(const struct tide_ir *ir, tide_ir_op op) {
@@ -264,7 +265,7 @@ tide_ir_op tide_ir_symbol(const struct tide_ir *ir, tide_ir_op table, tide_ir_st
   return 0;
 }
 
-/* The first operation in what `op` has, 0: it has none. */
+/* Returns the first operation in the regions of `op`; 0: none. */
 static tide_ir_op first_inside(const struct tide_ir *ir, tide_ir_op op) {
   const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
   for (uint32_t i = 0; i < record->region_count; i++) {
@@ -275,7 +276,7 @@ static tide_ir_op first_inside(const struct tide_ir *ir, tide_ir_op op) {
   return 0;
 }
 
-/* The first operation behind a block, in its parent's later blocks and regions. */
+/* Returns the first operation behind a block, in its parent's later blocks and regions; 0: none. */
 static tide_ir_op first_behind(const struct tide_ir *ir, tide_ir_block block, tide_ir_op parent) {
   tide_ir_region region = tide_ir_block_of(ir, block)->region;
   const struct tide_ir_op_record *record = tide_ir_op_of(ir, parent);

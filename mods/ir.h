@@ -3,27 +3,26 @@
  * The model. An *operation* has a kind (mods/ops.h), operands, results, attributes, regions and, if
  * it ends a block, successors. A *region* is a list of blocks, a *block* has arguments and a list
  * of operations. A *value* is a result of an operation or an argument of a block. All of them are
- * 32-bit numbers, 0 = none, that stay good until the ir is destroyed; what stands behind a number
- * lies in arrays of chunks that never move, so pointers to records stay good, too.
+ * 32-bit numbers, 0 = none, that stay valid until the ir is destroyed. The records behind the
+ * numbers lie in arrays of chunks that never move, so pointers to records stay valid, too.
  *
  * Types, attributes and strings are *interned*: equal ones have equal numbers. An operation's
  * attributes are one interned dictionary, sorted by name.
  *
  * A *location* is 0 (unknown), the offset of a byte of the text plus 1, or the number of a
- * `loc(…)` that the text gave; tide_ir_where turns it into file, line and column.
+ * `loc(…)` in the text. tide_ir_where() turns it into file, line and column.
  *
- * Where memory ends, or a limit is hit, a call gives 0 and the ir remembers it (`status`): all
- * calls take 0 for what they are given and then give 0, so that a builder asks once, at the end.
+ * When memory ends or a limit is exceeded, a call returns 0 and records the failure in `status`.
+ * Every call accepts 0 as an argument and then returns 0, so a builder checks once, at the end.
  *
- * Replacing: tide_ir_replace_all(old, new) lets whoever uses `old` use `new`, in constant time: the
- * old value forwards to the new one. Nothing may ask for the old value's type after that; its
- * operation is to be erased. Read operands by tide_ir_operand, which follows.
+ * Replacing: tide_ir_replace_all(old, new) makes every use of `old` a use of `new`, in constant
+ * time: the old value forwards to the new one. The old value's type is invalid from then on; erase
+ * the old value's operation. Read operands by tide_ir_operand(), which follows forwards.
  *
- * An ir is used by one thread at a time. It refers to the text it was parsed from, which outlives
+ * One thread at a time uses an ir. An ir refers to the text it was parsed from, which must outlive
  * it.
  *
- * Source: "MLIR Language Reference".
- */
+ * Source: "MLIR Language Reference". */
 #ifndef TIDE_MODS_IR_H
 #define TIDE_MODS_IR_H
 
@@ -41,19 +40,17 @@ typedef uint32_t tide_ir_attr;
 typedef uint32_t tide_ir_string;
 typedef uint32_t tide_ir_location;
 
-#define TIDE_IR_OPERANDS_MAX 4000 /* of one operation; so many results, arguments, blocks, too */
+#define TIDE_IR_OPERANDS_MAX 4000 /* per operation; also limits results, block arguments */
 #define TIDE_IR_REGIONS_MAX 255
-#define TIDE_IR_DEPTH_MAX                                                                          \
-  128 /* of regions in regions, and of types or attributes in one another                          \
-       */
+#define TIDE_IR_DEPTH_MAX 128 /* nesting depth of regions, and of types or attributes */
 #define TIDE_IR_TEXT_MAX 0x7ffffff0u
 
 /* ---- records ------------------------------------------------------------------------ */
 
 struct tide_ir_op_record {
-  tide_ir_op prev, next; /* in the block; 0 at its ends */
-  tide_ir_block block;   /* 0: in none */
-  uint16_t kind;         /* enum tide_ir_kind; from TIDE_IR_KINDS on: a name nobody knows */
+  tide_ir_op prev, next; /* neighbours in the block; 0 at its ends */
+  tide_ir_block block;   /* 0: none */
+  uint16_t kind;         /* enum tide_ir_kind; from TIDE_IR_KINDS on: not in the table */
   uint16_t operand_count, result_count;
   uint8_t region_count, successor_count;
   uint32_t operands;       /* the first, in ir->slots; successors follow the operands */
@@ -64,10 +61,10 @@ struct tide_ir_op_record {
 };
 
 struct tide_ir_value_record {
-  tide_ir_type type; /* 0: forwards to `owner` */
+  tide_ir_type type; /* 0: this value forwards to `owner` */
   uint32_t owner;    /* the operation; or the block, with TIDE_IR_ARGUMENT */
-  uint32_t uses;     /* operand slots that hold it */
-  uint32_t name;     /* where it is written in the text, behind the %; 0: it is a number */
+  uint32_t uses;     /* number of operand slots that hold this value */
+  uint32_t name;     /* offset of the name in the text, behind the %; 0: a number */
 };
 #define TIDE_IR_ARGUMENT 0x80000000u
 
@@ -137,7 +134,7 @@ struct tide_ir_attr_record {
     double number;
     tide_ir_string string;
     struct {
-      uint32_t items, count; /* in ir->items */
+      uint32_t items, count; /* the first of `count`, in ir->items */
     };
   };
 };
@@ -153,21 +150,21 @@ struct tide_ir {
   struct tide_ir_tables *tables;
   tide_ir_op module; /* the builtin.module; 0: nothing parsed or built */
   enum tide_status status;
-  uint64_t op_count; /* that live */
+  uint64_t op_count; /* live operations */
 
-  const char *text; /* what was parsed */
+  const char *text; /* the parsed text */
   size_t length;
   const char *file;
-  uint32_t first_line;         /* of the text, in the file; 1-based */
-  struct tide_ir_lines *lines; /* made when first asked for */
+  uint32_t first_line;         /* the text's first line in the file; 1-based */
+  struct tide_ir_lines *lines; /* built on first use */
 
-  const struct tide_mods_sink *sink; /* of diagnostics; NULL: nobody listens */
-  uint32_t errors, warnings;         /* how many there were */
+  const struct tide_mods_sink *sink; /* receives diagnostics; NULL: discarded */
+  uint32_t errors, warnings;         /* reported so far */
 };
 
 enum tide_status tide_ir_create(const struct tide_allocator *allocator, struct tide_ir **out_ir);
-void tide_ir_destroy(struct tide_ir *ir); /* NULL is fine */
-/* Bytes that it holds, without the text. */
+void tide_ir_destroy(struct tide_ir *ir); /* NULL: no effect */
+/* Returns the bytes that the ir holds, without the text. */
 size_t tide_ir_memory(const struct tide_ir *ir);
 
 static inline struct tide_ir_op_record *tide_ir_op_of(const struct tide_ir *ir, tide_ir_op op) {
@@ -193,7 +190,7 @@ static inline const struct tide_ir_attr_record *tide_ir_attr_of(const struct tid
                                                                 tide_ir_attr attr) {
   return tide_chunks_at(&ir->attrs, attr);
 }
-/* Item `index` of a type or an attribute that has items. */
+/* Returns item `index` of a type or an attribute that has items. */
 static inline uint32_t tide_ir_item(const struct tide_ir *ir, uint32_t items, uint32_t index) {
   return *(const uint32_t *)tide_chunks_at(&ir->items, items + index);
 }
@@ -202,9 +199,9 @@ static inline uint32_t tide_ir_item(const struct tide_ir *ir, uint32_t items, ui
 
 tide_ir_string tide_ir_intern(struct tide_ir *ir, const char *bytes, size_t length);
 tide_ir_string tide_ir_intern_text(struct tide_ir *ir, const char *text);
-/* The name of a value, as written, without %; NULL: it has none. Not terminated. */
+/* Returns the name of a value as written, without %, not terminated. NULL: unnamed. */
 const char *tide_ir_value_name(const struct tide_ir *ir, tide_ir_value value, size_t *out_length);
-/* Terminated; "" for 0. */
+/* Returns the terminated text; "" for 0. */
 const char *tide_ir_string_text(const struct tide_ir *ir, tide_ir_string string,
                                 size_t *out_length);
 
@@ -215,7 +212,8 @@ tide_ir_type tide_ir_type_with(struct tide_ir *ir, enum tide_ir_type_kind kind, 
 static inline tide_ir_type tide_ir_integer(struct tide_ir *ir, unsigned bits) {
   return tide_ir_type_get(ir, TIDE_IR_INTEGER, bits, TIDE_IR_SIGNLESS);
 }
-bool tide_ir_is_integer(const struct tide_ir *ir, tide_ir_type type, unsigned bits); /* 0: any */
+bool tide_ir_is_integer(const struct tide_ir *ir, tide_ir_type type,
+                        unsigned bits); /* bits 0: any width */
 bool tide_ir_type_is(const struct tide_ir *ir, tide_ir_type type, enum tide_ir_type_kind kind);
 tide_ir_type tide_ir_function_type(struct tide_ir *ir, const tide_ir_type *inputs,
                                    size_t input_count, const tide_ir_type *results,
@@ -234,34 +232,35 @@ tide_ir_attr tide_ir_attr_symbol(struct tide_ir *ir, const tide_ir_string *path,
 tide_ir_attr tide_ir_attr_array(struct tide_ir *ir, const tide_ir_attr *items, size_t count);
 tide_ir_attr tide_ir_attr_dense(struct tide_ir *ir, tide_ir_type element, const int64_t *items,
                                 size_t count);
-/* Text as it is printed: "#nvvm.…", "dense<0> : vector<4xi32>"; type 0: none. */
+/* `text` is printed as it is: "#nvvm.…", "dense<0> : vector<4xi32>". type 0: none. */
 tide_ir_attr tide_ir_attr_opaque(struct tide_ir *ir, const char *text, size_t length,
                                  tide_ir_type type);
 struct tide_ir_named {
-  tide_ir_string name; /* of tide_ir_intern, or enum tide_ir_name */
+  tide_ir_string name; /* from tide_ir_intern(), or enum tide_ir_name */
   tide_ir_attr value;
 };
-/* In any order; of two with one name the later one counts. 0 for none at all. */
+/* Interns the items, given in any order. A later item overrides an earlier one with the same name.
+ * Returns 0 for no items. */
 tide_ir_attr tide_ir_attr_dictionary(struct tide_ir *ir, const struct tide_ir_named *items,
                                      size_t count);
-/* An empty dictionary as a value, `{}`. */
+/* Returns an empty dictionary as a value, `{}`. */
 tide_ir_attr tide_ir_attr_empty(struct tide_ir *ir);
-/* In a dictionary; 0: it is not there. */
+/* Returns the value of `name` in a dictionary; 0: not in it. */
 tide_ir_attr tide_ir_attr_find(const struct tide_ir *ir, tide_ir_attr dictionary,
                                tide_ir_string name);
-/* Of a dense array of integers. */
+/* Returns element `index` of a dense array of integers. */
 int64_t tide_ir_attr_element(const struct tide_ir *ir, tide_ir_attr dense, uint32_t index);
 
-/* ---- what an operation has -------------------------------------------------------------- */
+/* ---- parts of an operation --------------------------------------------------------------- */
 
 tide_ir_attr tide_ir_get(const struct tide_ir *ir, tide_ir_op op, tide_ir_string name);
-/* value 0 takes it away. */
+/* value 0 removes the attribute. */
 void tide_ir_set(struct tide_ir *ir, tide_ir_op op, tide_ir_string name, tide_ir_attr value);
-/* An integer or bool attribute; `fallback` where there is none. */
+/* Returns an integer or bool attribute; `fallback` if absent. */
 int64_t tide_ir_get_integer(const struct tide_ir *ir, tide_ir_op op, tide_ir_string name,
                             int64_t fallback);
 bool tide_ir_has(const struct tide_ir *ir, tide_ir_op op, tide_ir_string name);
-/* A string attribute, or the last name of a symbol; NULL: none. */
+/* Returns a string attribute, or the last name of a symbol; NULL: none. */
 const char *tide_ir_get_text(const struct tide_ir *ir, tide_ir_op op, tide_ir_string name);
 
 tide_ir_value tide_ir_operand(const struct tide_ir *ir, tide_ir_op op, uint32_t index);
@@ -270,21 +269,23 @@ static inline tide_ir_value tide_ir_result(const struct tide_ir *ir, tide_ir_op 
   return tide_ir_op_of(ir, op)->results + index;
 }
 tide_ir_region tide_ir_region_at(const struct tide_ir *ir, tide_ir_op op, uint32_t index);
-/* The first block of that region; 0: it has none. */
+/* Returns the first block of region `region_index`; 0: the region is empty. */
 tide_ir_block tide_ir_body(const struct tide_ir *ir, tide_ir_op op, uint32_t region_index);
-/* Successor `index`: its block, and which operands go to its arguments. */
+/* Returns the block of successor `index`. The successor's arguments take the *out_count operands
+ * from *out_first_operand on; both may be NULL. */
 tide_ir_block tide_ir_successor(const struct tide_ir *ir, tide_ir_op op, uint32_t index,
                                 uint32_t *out_first_operand, uint32_t *out_count);
-/* "arith.addi", also of operations that the table does not know. */
+/* Returns a name such as "arith.addi", also of operations that the table does not have. */
 const char *tide_ir_op_name(const struct tide_ir *ir, tide_ir_op op);
 const struct tide_ir_op_info *tide_ir_op_info(const struct tide_ir *ir, tide_ir_op op);
 static inline unsigned tide_ir_op_kind(const struct tide_ir *ir, tide_ir_op op) {
   return tide_ir_op_of(ir, op)->kind;
 }
 tide_ir_op tide_ir_parent(const struct tide_ir *ir, tide_ir_op op); /* 0: none */
-/* The nearest operation around it (not itself) of that kind; 0: none. */
+/* Returns the nearest operation of that kind around `op`, excluding `op`; 0: none. */
 tide_ir_op tide_ir_ancestor(const struct tide_ir *ir, tide_ir_op op, enum tide_ir_kind kind);
-tide_ir_op tide_ir_terminator(const struct tide_ir *ir, tide_ir_block block); /* the last; or 0 */
+tide_ir_op tide_ir_terminator(const struct tide_ir *ir,
+                              tide_ir_block block); /* the last; 0: none */
 
 /* Values. */
 tide_ir_value tide_ir_resolve(const struct tide_ir *ir, tide_ir_value value);
@@ -293,8 +294,8 @@ tide_ir_op tide_ir_defining_op(const struct tide_ir *ir, tide_ir_value value); /
 tide_ir_block tide_ir_argument_block(const struct tide_ir *ir,
                                      tide_ir_value value); /* 0: a result */
 uint32_t tide_ir_value_index(const struct tide_ir *ir,
-                             tide_ir_value value); /* among its siblings */
-/* Is it defined by arith.constant or llvm.mlir.constant with an integer or bool? */
+                             tide_ir_value value); /* index among its siblings */
+/* True if arith.constant or llvm.mlir.constant defines the value with an integer or bool. */
 bool tide_ir_constant(const struct tide_ir *ir, tide_ir_value value, int64_t *out_value);
 
 /* ---- building and changing ---------------------------------------------------------------- */
@@ -307,15 +308,16 @@ struct tide_ir_op_params {
   const tide_ir_type *results;
   size_t result_count;
   tide_ir_attr attributes; /* a dictionary */
-  uint32_t region_count;   /* made empty */
-  /* Blocks; successor i takes the successor_counts[i] operands that end the operand list. */
+  uint32_t region_count;   /* number of regions, created empty */
+  /* Blocks. The operand list ends with the successors' operands, successor_counts[i] for successor
+   * i, in order. */
   const tide_ir_block *successors;
   const uint32_t *successor_counts;
   size_t successor_count;
 };
-/* In no block yet. */
+/* Creates an operation that is in no block yet. */
 tide_ir_op tide_ir_op_create(struct tide_ir *ir, const struct tide_ir_op_params *params);
-/* A kind for a name that the table does not have, or the table's. */
+/* Returns the kind of a name; adds one if the table does not have the name. */
 uint16_t tide_ir_kind(struct tide_ir *ir, const char *name, size_t length);
 tide_ir_block tide_ir_block_create(struct tide_ir *ir, const tide_ir_type *arguments, size_t count);
 void tide_ir_block_append(struct tide_ir *ir, tide_ir_region region, tide_ir_block block);
@@ -323,10 +325,10 @@ static inline tide_ir_value tide_ir_argument(const struct tide_ir *ir, tide_ir_b
                                              uint32_t index) {
   return tide_ir_block_of(ir, block)->arguments + index;
 }
-/* Before `before`; 0: at the end of the block. */
+/* Inserts `op` before `before`; 0: at the end of the block. */
 void tide_ir_insert(struct tide_ir *ir, tide_ir_block block, tide_ir_op before, tide_ir_op op);
-void tide_ir_remove(struct tide_ir *ir, tide_ir_op op); /* out of its block; it lives on */
-/* With all in its regions. Its results must have no users left outside of it. */
+void tide_ir_remove(struct tide_ir *ir, tide_ir_op op); /* out of its block; stays alive */
+/* Erases `op` with all operations in its regions. Operations outside must not use its results. */
 void tide_ir_erase(struct tide_ir *ir, tide_ir_op op);
 void tide_ir_set_operand(struct tide_ir *ir, tide_ir_op op, uint32_t index, tide_ir_value value);
 void tide_ir_replace_all(struct tide_ir *ir, tide_ir_value old_value, tide_ir_value new_value);
@@ -335,52 +337,51 @@ void tide_ir_region_take(struct tide_ir *ir, tide_ir_region to, tide_ir_region f
 /* Moves all operations of a block from `first` on to the end of another block. */
 void tide_ir_move_tail(struct tide_ir *ir, tide_ir_op first, tide_ir_block to);
 
-/* Where and with which location the next operations are built. */
+/* The position and location of the operations to be built next. */
 struct tide_ir_builder {
   struct tide_ir *ir;
   tide_ir_block block;
-  tide_ir_op before; /* 0: at the end */
+  tide_ir_op before; /* 0: at the end of the block */
   tide_ir_location location;
 };
-/* Creates and inserts. */
+/* Creates and inserts an operation. */
 tide_ir_op tide_ir_build(struct tide_ir_builder *builder, enum tide_ir_kind kind,
                          const tide_ir_value *operands, size_t operand_count,
                          const tide_ir_type *results, size_t result_count, tide_ir_attr attributes,
                          uint32_t region_count);
-/* The first result of arith.constant. */
+/* Builds an arith.constant and returns its result. */
 tide_ir_value tide_ir_build_integer(struct tide_ir_builder *builder, tide_ir_type type,
                                     int64_t value);
 
 /* ---- walking -------------------------------------------------------------------------------- */
 
-/* All operations in and with `root`, parents before children, in the order of the text; no
- * recursion. `for (op = root; op; op = tide_ir_walk_next(ir, root, op, true))`. With into = false
- * what is in `op` is left out. The operation may change, but must be in its block when the next one
- * is asked for. */
+/* Returns the operation after `op` in a walk over `root` and all operations in it, or 0. The walk
+ * is not recursive. Parents come before children, in the order of the text. With into = false the
+ * walk skips the regions of `op`. The operation may change, but must still be in its block for the
+ * next call. `for (op = root; op; op = tide_ir_walk_next(ir, root, op, true))`. */
 tide_ir_op tide_ir_walk_next(const struct tide_ir *ir, tide_ir_op root, tide_ir_op op, bool into);
-/* Does `a` stand before `b`, in one block? Walks the block from a on: for pairs that are rare. */
+/* True if `a` stands before `b` in the same block. Linear: walks the block from `a` on. */
 bool tide_ir_before(const struct tide_ir *ir, tide_ir_op a, tide_ir_op b);
-/* The one of the operations around `op` (or itself) that stands in that block; 0: none. */
+/* Returns `op`, or the operation around it, that stands in that block; 0: none. */
 tide_ir_op tide_ir_in_block(const struct tide_ir *ir, tide_ir_op op, tide_ir_block block);
-/* The operation of that symbol name, among those directly in `table`'s first region; 0: none. */
+/* Returns the operation of that symbol name directly in `table`'s first region; 0: none. */
 tide_ir_op tide_ir_symbol(const struct tide_ir *ir, tide_ir_op table, tide_ir_string name);
 
 /* ---- locations and diagnostics ----------------------------------------------------------------
  */
 
 struct tide_ir_place {
-  const char *file;      /* "<unknown>" when nothing is known */
+  const char *file;      /* "<unknown>" if unknown */
   uint32_t line, column; /* 1-based; 0: unknown */
-  const char
-      *source; /* that line of our text, `source_length` bytes; NULL: it is not of our text */
+  const char *source;    /* the text's line, `source_length` bytes; NULL: not in the text */
   size_t source_length;
 };
 struct tide_ir_place tide_ir_where(struct tide_ir *ir, tide_ir_location location);
 tide_ir_location tide_ir_location_of(const struct tide_ir *ir, tide_ir_op op);
 
-/* To the sink, with the format of tide_text_format. All give false, so that `return
- * tide_ir_error(…)` reads well. The `op` ones say "'arith.addi' op " first. A note belongs to what
- * came before it. */
+/* Report to the sink, in the format of tide_text_format. All return false, so that `return
+ * tide_ir_error(…)` reads well. The `op` functions prefix the message with "'arith.addi' op ". A
+ * note belongs to the diagnostic before it. */
 bool tide_ir_error(struct tide_ir *ir, tide_ir_location location, const char *format, ...)
     TIDE_PRINTF(3, 4);
 bool tide_ir_op_error(struct tide_ir *ir, tide_ir_op op, const char *format, ...) TIDE_PRINTF(3, 4);
@@ -390,39 +391,39 @@ bool tide_ir_op_remark(struct tide_ir *ir, tide_ir_op op, const char *format, ..
     TIDE_PRINTF(3, 4);
 bool tide_ir_note(struct tide_ir *ir, tide_ir_location location, const char *format, ...)
     TIDE_PRINTF(3, 4);
-/* "!cutlass.pipeline<4>", for messages: one of a few buffers that take turns, cut if very long. */
+/* A type's text for messages, such as "!cutlass.pipeline<4>"; truncated if very long. */
 struct tide_ir_type_text {
   char text[160];
 };
 struct tide_ir_type_text tide_ir_type_name(const struct tide_ir *ir, tide_ir_type type);
 
-/* ---- the passes: parse.c, verify.c, fold.c, print_operation.c
- * -------------------------------------------
- */
+/* ---- the passes: parse_module.c, verify.c, fold.c, print_operation.c --------------------- */
 
 struct tide_ir_parse_params {
-  const char *text; /* any bytes; outlives the ir */
+  const char *text; /* any bytes; must outlive the ir */
   size_t length;
-  const char *file;    /* for diagnostics; outlives the ir */
-  uint32_t first_line; /* 0 is 1 */
-  bool any_operation;  /* operations that the table does not know are taken */
+  const char *file;    /* name in diagnostics; must outlive the ir */
+  uint32_t first_line; /* 0 means 1 */
+  bool any_operation;  /* accept operations that the table does not have */
 };
-/* TIDE_OK: ir->module is there. TIDE_CORRUPT: errors were told. TIDE_FULL, TIDE_NOMEM. */
+/* Returns TIDE_OK with ir->module set; TIDE_CORRUPT after reporting errors; TIDE_FULL or
+ * TIDE_NOMEM. */
 enum tide_status tide_ir_parse(struct tide_ir *ir, const struct tide_ir_parse_params *params);
 
 enum tide_ir_partial { TIDE_IR_PARTIAL_REFUSED, TIDE_IR_PARTIAL_MBARRIER };
 struct tide_ir_verify_params {
-  enum tide_ir_partial partial; /* what a mask that leaves out participants is */
+  enum tide_ir_partial partial; /* treatment of a mask that leaves out participants */
 };
-/* NULL params: the defaults. TIDE_OK or TIDE_CORRUPT, with errors told. */
+/* NULL params: the defaults. Returns TIDE_OK, or TIDE_CORRUPT after reporting errors; otherwise
+ * ir->status if not TIDE_OK, TIDE_INVALID without a module. */
 enum tide_status tide_ir_verify(struct tide_ir *ir, const struct tide_ir_verify_params *params);
 
-/* Drops what may be dropped: throttles of profile 0, unused smid reads. Gives how many went. */
+/* Erases operations without effect: throttles of profile 0, unused smid reads. Returns how many. */
 uint64_t tide_ir_fold(struct tide_ir *ir);
 
-/* Puts a throttle of profile 1 at the end of each tile's loop of a window where the pipeline is
- * deep enough, by its stages and its loop; says of each why, or why not, as a remark. Gives how
- * many came. */
+/* Inserts a throttle of profile 1 at the end of each tile loop in a window if the loop's pipeline
+ * is deep enough, by its stages and rounds. Reports the reason for each loop as a remark. Returns
+ * the number of inserted throttles. */
 uint64_t tide_ir_throttle(struct tide_ir *ir);
 
 struct tide_ir_out {
@@ -431,9 +432,9 @@ struct tide_ir_out {
 };
 struct tide_ir_print_params {
   bool generic;   /* MLIR's generic form, values numbered as MLIR does */
-  bool locations; /* with loc(…) */
+  bool locations; /* prints loc(…) */
 };
-/* Any operation, with all in it; ir->module for the whole. */
+/* Prints an operation with its contents; ir->module for the whole. */
 enum tide_status tide_ir_print(struct tide_ir *ir, tide_ir_op op,
                                const struct tide_ir_print_params *params,
                                const struct tide_ir_out *out);

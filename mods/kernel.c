@@ -27,9 +27,9 @@ tide_ir_op tide_exec_find_kernel(struct tide_ir *ir, const char *name, enum tide
   return found;
 }
 
-/* Three numbers of a dense array. */
+/* Reads three numbers of a dense array; missing ones are 1, invalid ones 0. False: no array. */
 static bool read_three(const struct tide_ir *ir, tide_ir_op op, const char *name, uint32_t out[3]) {
-  struct tide_ir *any = (struct tide_ir *)ir; /* interning a name changes nothing that shows */
+  struct tide_ir *any = (struct tide_ir *)ir; /* interning a name has no visible effect */
   tide_ir_attr attr = tide_ir_get(ir, op, tide_ir_intern_text(any, name));
   uint32_t count = tide_exec_dense(ir, attr);
   if (!count || count > 3) return false;
@@ -40,7 +40,7 @@ static bool read_three(const struct tide_ir *ir, tide_ir_op op, const char *name
   return true;
 }
 
-/* Returns how many warps the kernel's regions need; 0: the kernel has no regions. */
+/* Returns the number of warps that the kernel's regions need; 0: the kernel has no regions. */
 static uint32_t highest_warp(struct tide_ir *ir, tide_ir_op kernel) {
   int64_t most = 0;
   for (tide_ir_op op = kernel; op; op = tide_ir_walk_next(ir, kernel, op, true)) {

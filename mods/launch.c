@@ -1,5 +1,5 @@
-/* A kernel of a module on a GPU: the module says the kernel's shape and the types of its arguments,
- * the PTX is what it was lowered to. */
+/* Runs a kernel of a module on a GPU. The module gives the kernel's shape and the types of its
+ * arguments; the PTX is the module's lowered code. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "base/text.h"
@@ -8,7 +8,7 @@
 
 #define ARGUMENTS_MAX 256
 
-/* What the host has, what both see, what the device has. */
+/* An argument's memory: the caller's, a pinned copy that both sides can access, the device's. */
 struct buffer {
   void *data;
   uint64_t size;
@@ -28,7 +28,7 @@ struct tide_mods_gpu {
 
 /* ---- parameters ---- */
 
-/* As a C struct of these would have it, which is how PTX lays out parameters. */
+/* Appends a parameter. PTX lays parameters out as the members of a C struct. */
 static void put_parameter(struct tide_mods_gpu *gpu, const void *bytes, size_t size) {
   size_t at = (gpu->launch.size + size - 1) / size * size;
   TIDE_ASSERT(at + size <= sizeof gpu->parameters);
@@ -39,7 +39,7 @@ static void put_parameter(struct tide_mods_gpu *gpu, const void *bytes, size_t s
 static void put_integer(struct tide_mods_gpu *gpu, int64_t value, unsigned bits) {
   size_t size = bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
   if (bits < 64) value &= ((int64_t)1 << bits) - 1;
-  put_parameter(gpu, &value, size); /* little-endian, as the device */
+  put_parameter(gpu, &value, size); /* little-endian, like the device */
 }
 
 static void put_float(struct tide_mods_gpu *gpu, double value, uint32_t kind) {
@@ -50,7 +50,8 @@ static void put_float(struct tide_mods_gpu *gpu, double value, uint32_t kind) {
   else put_parameter(gpu, &narrow, 4);
 }
 
-/* Memory of the device, and pinned memory to copy through: the caller's may be any. */
+/* Allocates device memory, and pinned memory to copy through: the caller's memory need not be
+ * pinned. */
 static enum tide_status put_buffer(struct tide_mods_gpu *gpu,
                                    const struct tide_mods_argument *argument) {
   struct buffer *buffer = &gpu->buffers[gpu->buffer_count++];
@@ -109,7 +110,7 @@ static enum tide_status load_kernel(struct tide_mods_gpu *gpu, struct tide_ir *i
   if (!kernel || !tide_exec_take_shape(ir, kernel, params, &shape, &status)) return status;
   memcpy(gpu->launch.grid, shape.grid, sizeof shape.grid);
   memcpy(gpu->launch.block, shape.block, sizeof shape.block);
-  /* Clusters of one are none: what has no cluster operations runs anywhere. */
+  /* A cluster of one is no cluster: kernels without cluster operations run on every GPU. */
   if (shape.cluster[0] * shape.cluster[1] * shape.cluster[2] > 1)
     memcpy(gpu->launch.cluster, shape.cluster, sizeof shape.cluster);
   status = put_arguments(gpu, ir, kernel, params);

@@ -1,4 +1,5 @@
-/* The pass: kernel by kernel, first what is in the regions, then the regions, then the types. */
+/* The lowering pass: kernel by kernel, first the operations in the regions, then the regions, then
+ * the types. */
 #include "mods/lower_build.h"
 #include "mods/barrier_pool.h"
 #include "mods/warps.h"
@@ -16,7 +17,7 @@ static void lower_one(struct tide_lower *l, tide_ir_op op) {
   else if (kind >= TIDE_OP_PIPELINE_INIT) tide_lower_pipeline(l, op);
 }
 
-/* ---- what the CTA's first thread sets up ---- */
+/* ---- the setup by the CTA's first thread ---- */
 
 static void set_up(struct tide_lower *l, const struct tide_lower_slot *slot) {
   for (uint32_t i = 0; i < slot->count; i++) {
@@ -32,9 +33,9 @@ static void set_up(struct tide_lower *l, const struct tide_lower_slot *slot) {
   }
 }
 
-/* Where the last pipeline is made; without one, where the kernel begins. All barriers share one
- * synchronization. */
-static void prologue(struct tide_lower *l) {
+/* Sets up all barriers at the last pipeline's or sequence barrier's init, else at the kernel's
+ * start. They share one synchronization. */
+static void build_prologue(struct tide_lower *l) {
   if (!l->early_count) return;
   tide_ir_block entry = tide_ir_body(l->ir, l->function, 0);
   tide_ir_op place =
@@ -49,8 +50,8 @@ static void prologue(struct tide_lower *l) {
   tide_lower_cluster_sync(l);
 }
 
-/* The shared memory of the kernel's barriers, before the kernel. */
-static void memory(struct tide_lower *l) {
+/* Declares the shared memory of the kernel's barriers, before the kernel. */
+static void declare_memory(struct tide_lower *l) {
   if (!l->slots) return;
   tide_lower_at(l, l->function);
   tide_ir_type type = tide_ir_type_get(l->ir, TIDE_IR_LLVM_ARRAY, l->i64, l->slots);
@@ -75,7 +76,7 @@ static void memory(struct tide_lower *l) {
 
 /* ---- async regions ---- */
 
-static tide_ir_value belongs(struct tide_lower *l, tide_ir_op op) {
+static tide_ir_value build_warp_test(struct tide_lower *l, tide_ir_op op) {
   struct tide_warps warps = tide_warps_of(l->ir, op);
   tide_ir_value warp = tide_lower_binary(
       l, TIDE_OP_ARITH_SHRUI, tide_lower_register(l, TIDE_OP_NVVM_TID_X), tide_lower_i32(l, 5));
@@ -83,24 +84,23 @@ static tide_ir_value belongs(struct tide_lower *l, tide_ir_op op) {
   return tide_lower_compare(l, TIDE_ULT, warp, tide_lower_i32(l, warps.end - warps.first));
 }
 
-static void branch(struct tide_lower *l, tide_ir_op op) {
+static void lower_region(struct tide_lower *l, tide_ir_op op) {
   tide_ir_op end = tide_ir_terminator(l->ir, tide_ir_body(l->ir, op, 0));
   tide_lower_at(l, op);
-  tide_ir_value condition = belongs(l, op);
+  tide_ir_value condition = build_warp_test(l, op);
   tide_ir_op taken = tide_ir_build(&l->b, TIDE_OP_SCF_IF, &condition, 1, NULL, 0, 0, 2);
   if (!taken) return;
   tide_ir_region_take(l->ir, tide_ir_region_at(l->ir, taken, 0), tide_ir_region_at(l->ir, op, 0));
   tide_ir_erase(l->ir, op);
-  if (end)
-    tide_ir_op_of(l->ir, end)->kind = TIDE_OP_SCF_YIELD; /* in place: the walk stands on it */
+  if (end) tide_ir_op_of(l->ir, end)->kind = TIDE_OP_SCF_YIELD; /* not erased: the walk is here */
 }
 
-/* What is left: the regions, and what their contents still looked for. */
+/* Replaces the regions, and erases the operations that the first walk kept for reference. */
 static void second_walk(struct tide_lower *l) {
   for (tide_ir_op op = l->function, next; op; op = next) {
     next = tide_ir_walk_next(l->ir, l->function, op, true);
     unsigned kind = tide_ir_op_kind(l->ir, op);
-    if (kind == TIDE_OP_ASYNC_EXEC) branch(l, op);
+    if (kind == TIDE_OP_ASYNC_EXEC) lower_region(l, op);
     else if (kind == TIDE_OP_MODS_START) tide_ir_erase(l->ir, op);
   }
   for (uint32_t i = 0; i < l->init_count; i++) tide_ir_erase(l->ir, l->inits[i]);
@@ -108,7 +108,7 @@ static void second_walk(struct tide_lower *l) {
 
 /* ---- types ---- */
 
-static tide_ir_type lowered(struct tide_lower *l, tide_ir_type type) {
+static tide_ir_type lowered_type(struct tide_lower *l, tide_ir_type type) {
   if (!type) return 0;
   switch (tide_ir_type_of(l->ir, type)->kind) {
     case TIDE_IR_PIPELINE:
@@ -123,7 +123,7 @@ static tide_ir_type lowered(struct tide_lower *l, tide_ir_type type) {
 static void lower_values(struct tide_lower *l, tide_ir_value first, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     struct tide_ir_value_record *value = tide_ir_value_of(l->ir, first + i);
-    value->type = lowered(l, value->type);
+    value->type = lowered_type(l, value->type);
   }
 }
 
@@ -151,7 +151,7 @@ static bool signature_fits(struct tide_lower *l) {
       tide_ir_block_of(l->ir, tide_ir_body(l->ir, l->function, 0));
   for (uint32_t i = 0; i < entry->argument_count; i++) {
     tide_ir_type type = tide_ir_type_of_value(l->ir, entry->arguments + i);
-    if (lowered(l, type) != type)
+    if (lowered_type(l, type) != type)
       return tide_lower_error(l, l->function, "takes an argument of the cutlass dialect");
   }
   return true;
@@ -170,7 +170,7 @@ static void begin_function(struct tide_lower *l, tide_ir_op module, tide_ir_op f
   l->barriers = tide_ir_intern_text(l->ir, name);
 }
 
-static void kernel(struct tide_lower *l, tide_ir_op module, tide_ir_op function) {
+static void lower_kernel(struct tide_lower *l, tide_ir_op module, tide_ir_op function) {
   if (!tide_ir_body(l->ir, function, 0)) return;
   begin_function(l, module, function);
   if (!signature_fits(l)) return;
@@ -181,30 +181,30 @@ static void kernel(struct tide_lower *l, tide_ir_op module, tide_ir_op function)
     lower_one(l, op);
   }
   if (l->failed || l->ir->status != TIDE_OK) return;
-  prologue(l);
+  build_prologue(l);
   second_walk(l);
   lower_types(l);
-  memory(l);
+  declare_memory(l);
 }
 
 static void cluster_of(struct tide_lower *l, tide_ir_op module) {
   tide_ir_attr shape = tide_ir_get(l->ir, module, TIDE_NAME_CLUSTER_SHAPE);
   bool known = shape && tide_ir_attr_of(l->ir, shape)->kind == TIDE_IR_ATTR_DENSE &&
-               tide_ir_attr_of(l->ir, shape)->count == 6; /* pairs */
+               tide_ir_attr_of(l->ir, shape)->count == 6; /* element pairs: low, high bits */
   for (uint32_t i = 0; i < 3; i++)
     l->cluster[i] = known ? (uint32_t)tide_ir_attr_element(l->ir, shape, i) : 1;
 }
 
-static void kernels(struct tide_lower *l, tide_ir_op module) {
+static void lower_kernels(struct tide_lower *l, tide_ir_op module) {
   cluster_of(l, module);
   for (tide_ir_op op = tide_ir_block_of(l->ir, tide_ir_body(l->ir, module, 0))->first, next; op;
        op = next) {
     next = tide_ir_op_of(l->ir, op)->next;
-    if (tide_ir_op_kind(l->ir, op) == TIDE_OP_GPU_FUNC && !l->failed) kernel(l, module, op);
+    if (tide_ir_op_kind(l->ir, op) == TIDE_OP_GPU_FUNC && !l->failed) lower_kernel(l, module, op);
   }
 }
 
-static void types(struct tide_lower *l) {
+static void init_types(struct tide_lower *l) {
   l->i1 = tide_ir_integer(l->ir, 1);
   l->i32 = tide_ir_integer(l->ir, 32);
   l->i64 = tide_ir_integer(l->ir, 64);
@@ -220,11 +220,11 @@ static void left_over(struct tide_lower *l) {
       tide_lower_error(l, op, "stands outside of a gpu.func, where nothing lowers it");
 }
 
-static void convert(struct tide_lower *l) {
+static void lower_modules(struct tide_lower *l) {
   for (tide_ir_op op = tide_ir_walk_next(l->ir, l->ir->module, l->ir->module, true); op;
        op = tide_ir_walk_next(l->ir, l->ir->module, op, false))
     if (tide_ir_op_kind(l->ir, op) == TIDE_OP_GPU_MODULE && tide_ir_body(l->ir, op, 0))
-      kernels(l, op);
+      lower_kernels(l, op);
   if (!l->failed) left_over(l);
   if (l->failed || l->params.form == TIDE_LOWER_MODS) return;
   tide_lower_names(l->ir);
@@ -238,8 +238,8 @@ enum tide_status tide_lower(struct tide_ir *ir, const struct tide_lower_params *
   if (!l) return TIDE_NOMEM;
   *l = (struct tide_lower){.ir = ir, .b = {.ir = ir}};
   if (params) l->params = *params;
-  types(l);
-  convert(l);
+  init_types(l);
+  lower_modules(l);
   enum tide_status status = ir->status != TIDE_OK ? ir->status : l->failed ? TIDE_CORRUPT : TIDE_OK;
   tide_free(ir->allocator, l, 1, sizeof *l);
   return status;

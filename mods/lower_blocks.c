@@ -1,9 +1,9 @@
-/* scf.if, scf.for and scf.while become blocks and branches. */
+/* Replaces scf.if, scf.for and scf.while by blocks and branches. */
 #include "mods/lower_build.h"
 
 struct flow {
   struct tide_ir *ir;
-  tide_ir_block last; /* new blocks go behind it */
+  tide_ir_block last; /* new blocks are inserted after it */
 };
 
 static void insert_after(struct tide_ir *ir, tide_ir_block after, tide_ir_block block) {
@@ -24,7 +24,7 @@ static void append_block(struct flow *flow, tide_ir_block block) {
   flow->last = block;
 }
 
-/* The one block of that region, out of it; 0: it has none. */
+/* Removes the single block of region `index` and returns it; 0: the region is empty. */
 static tide_ir_block take_block(struct tide_ir *ir, tide_ir_op op, uint32_t index) {
   struct tide_ir_region_record *region = tide_ir_region_of(ir, tide_ir_region_at(ir, op, index));
   tide_ir_block block = region->first;
@@ -32,8 +32,9 @@ static tide_ir_block take_block(struct tide_ir *ir, tide_ir_op op, uint32_t inde
   return block;
 }
 
-/* A block for what follows `op`, with arguments for its results (if `results`). */
-static tide_ir_block split(struct tide_ir *ir, tide_ir_op op, bool results) {
+/* Moves the operations behind `op` into a new block. With `results`, the block has arguments that
+ * replace the results of `op`. */
+static tide_ir_block split_after(struct tide_ir *ir, tide_ir_op op, bool results) {
   const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
   uint32_t count = results ? record->result_count : 0;
   tide_ir_block rest = tide_ir_block_create(ir, NULL, 0);
@@ -60,8 +61,8 @@ struct target {
   uint32_t count;
 };
 
-static void jump(struct tide_ir *ir, tide_ir_block from, tide_ir_location location,
-                 struct target to) {
+static void branch_to(struct tide_ir *ir, tide_ir_block from, tide_ir_location location,
+                      struct target to) {
   struct tide_ir_op_params params = {.kind = TIDE_OP_LLVM_BR,
                                      .location = location,
                                      .operands = to.values,
@@ -95,7 +96,7 @@ static void fork_to(struct tide_ir *ir, tide_ir_block from, tide_ir_location loc
   tide_ir_insert(ir, from, 0, tide_ir_op_create(ir, &params));
 }
 
-/* Operands from `first` on. */
+/* Stores the operands from `first` on and returns their number. */
 static uint32_t operands_of(const struct tide_ir *ir, tide_ir_op op, uint32_t first,
                             tide_ir_value *values) {
   uint32_t count = tide_ir_op_of(ir, op)->operand_count - first;
@@ -103,7 +104,8 @@ static uint32_t operands_of(const struct tide_ir *ir, tide_ir_op op, uint32_t fi
   return count;
 }
 
-/* The yield that ends `block` goes to `to`, with its operands behind the `lead` ones. */
+/* Replaces the yield that ends `block` by a branch to `to`. The `lead` values precede the yield's
+ * operands. */
 static void yield_to(struct tide_ir *ir, tide_ir_block block, tide_ir_block to,
                      const tide_ir_value *lead, uint32_t lead_count) {
   tide_ir_value values[1 + VALUES_MAX];
@@ -112,16 +114,16 @@ static void yield_to(struct tide_ir *ir, tide_ir_block block, tide_ir_block to,
   for (uint32_t i = 0; i < lead_count; i++) values[i] = lead[i];
   uint32_t count = lead_count + operands_of(ir, yield, 0, values + lead_count);
   tide_ir_erase(ir, yield);
-  jump(ir, block, location, (struct target){to, values, count});
+  branch_to(ir, block, location, (struct target){to, values, count});
 }
 
-/* ---- the three ---- */
+/* ---- if, for and while ---- */
 
 static void lower_if(struct flow *flow, tide_ir_op op, tide_ir_block block) {
   struct tide_ir *ir = flow->ir;
   tide_ir_location location = tide_ir_location_of(ir, op);
   tide_ir_value condition = tide_ir_operand(ir, op, 0);
-  tide_ir_block rest = split(ir, op, true);
+  tide_ir_block rest = split_after(ir, op, true);
   if (!rest) return;
   tide_ir_block yes = take_block(ir, op, 0);
   tide_ir_block no = tide_ir_op_of(ir, op)->region_count > 1 ? take_block(ir, op, 1) : 0;
@@ -135,8 +137,9 @@ static void lower_if(struct flow *flow, tide_ir_op op, tide_ir_block block) {
   if (no) yield_to(ir, no, rest, NULL, 0);
 }
 
-static tide_ir_value built(struct tide_ir *ir, tide_ir_block block, tide_ir_location location,
-                           enum tide_ir_kind kind, tide_ir_value a, tide_ir_value b) {
+static tide_ir_value build_binary(struct tide_ir *ir, tide_ir_block block,
+                                  tide_ir_location location, enum tide_ir_kind kind,
+                                  tide_ir_value a, tide_ir_value b) {
   struct tide_ir_builder builder = {.ir = ir, .block = block, .location = location};
   bool compares = kind == TIDE_OP_ARITH_CMPI;
   struct tide_ir_named less = {TIDE_NAME_PREDICATE, tide_ir_attr_i64(ir, TIDE_SLT)};
@@ -146,8 +149,9 @@ static tide_ir_value built(struct tide_ir *ir, tide_ir_block block, tide_ir_loca
   return op ? tide_ir_result(ir, op, 0) : 0;
 }
 
-/* A block with arguments of the same types as `like`'s; those are replaced by its. */
-static tide_ir_block header(struct tide_ir *ir, tide_ir_block like) {
+/* Returns a block with arguments of the same types as those of `like`, and replaces those by its
+ * own. */
+static tide_ir_block make_header(struct tide_ir *ir, tide_ir_block like) {
   struct tide_ir_block_record *record = tide_ir_block_of(ir, like);
   tide_ir_type types[1 + VALUES_MAX];
   for (uint32_t i = 0; i < record->argument_count; i++)
@@ -165,23 +169,23 @@ static void lower_for(struct flow *flow, tide_ir_op op, tide_ir_block block) {
   tide_ir_value upper = tide_ir_operand(ir, op, 1), step = tide_ir_operand(ir, op, 2);
   tide_ir_value start[1 + VALUES_MAX] = {tide_ir_operand(ir, op, 0)};
   uint32_t count = 1 + operands_of(ir, op, 3, start + 1);
-  tide_ir_block rest = split(ir, op, false), body = tide_ir_body(ir, op, 0);
-  tide_ir_block head = rest ? header(ir, body) : 0;
+  tide_ir_block rest = split_after(ir, op, false), body = tide_ir_body(ir, op, 0);
+  tide_ir_block head = rest ? make_header(ir, body) : 0;
   if (!head) return;
   take_block(ir, op, 0);
   for (uint32_t i = 1; i < count; i++)
     tide_ir_replace_all(ir, tide_ir_result(ir, op, i - 1), tide_ir_argument(ir, head, i));
   tide_ir_erase(ir, op);
-  jump(ir, block, location, (struct target){head, start, count});
+  branch_to(ir, block, location, (struct target){head, start, count});
   append_block(flow, head);
   append_block(flow, body);
   append_block(flow, rest);
   tide_ir_value at = tide_ir_argument(ir, head, 0);
-  fork_to(ir, head, location, built(ir, head, location, TIDE_OP_ARITH_CMPI, at, upper),
+  fork_to(ir, head, location, build_binary(ir, head, location, TIDE_OP_ARITH_CMPI, at, upper),
           (struct target){body, NULL, 0}, (struct target){rest, NULL, 0});
   tide_ir_op yield = tide_ir_terminator(ir, body);
   tide_ir_remove(ir, yield);
-  tide_ir_value next = built(ir, body, location, TIDE_OP_ARITH_ADDI, at, step);
+  tide_ir_value next = build_binary(ir, body, location, TIDE_OP_ARITH_ADDI, at, step);
   tide_ir_insert(ir, body, 0, yield);
   yield_to(ir, body, head, &next, 1);
 }
@@ -191,11 +195,11 @@ static void lower_while(struct flow *flow, tide_ir_op op, tide_ir_block block) {
   tide_ir_location location = tide_ir_location_of(ir, op);
   tide_ir_value values[VALUES_MAX];
   uint32_t count = operands_of(ir, op, 0, values);
-  tide_ir_block rest = split(ir, op, true);
+  tide_ir_block rest = split_after(ir, op, true);
   if (!rest) return;
   tide_ir_block before = take_block(ir, op, 0), after = take_block(ir, op, 1);
   tide_ir_erase(ir, op);
-  jump(ir, block, location, (struct target){before, values, count});
+  branch_to(ir, block, location, (struct target){before, values, count});
   append_block(flow, before);
   append_block(flow, after);
   append_block(flow, rest);
@@ -225,7 +229,7 @@ static bool lower_block(struct tide_ir *ir, tide_ir_block block) {
     if (kind == TIDE_OP_SCF_IF) lower_if(&flow, op, block);
     else if (kind == TIDE_OP_SCF_FOR) lower_for(&flow, op, block);
     else lower_while(&flow, op, block);
-    return ir->status == TIDE_OK; /* the rest of the block is a block of its own now */
+    return ir->status == TIDE_OK; /* the remaining operations are in a block of their own now */
   }
   return true;
 }

@@ -1,4 +1,4 @@
-/* The lowering's own builder: arith that computes what it can, structs, scf.if, shared memory. */
+/* Builds the lowering's operations: arith with constant folding, structs, scf.if, shared memory. */
 #include "mods/lower_build.h"
 #include "mods/barrier_pool.h"
 #include "mods/warps.h"
@@ -41,7 +41,7 @@ tide_ir_value tide_lower_bool(struct tide_lower *l, bool value) {
 
 /* ---- arith ---- */
 
-static bool compute(enum tide_ir_kind kind, uint32_t a, uint32_t b, uint32_t *out) {
+static bool compute_constant(enum tide_ir_kind kind, uint32_t a, uint32_t b, uint32_t *out) {
   switch ((int)kind) {
     case TIDE_OP_ARITH_ADDI: *out = a + b; return true;
     case TIDE_OP_ARITH_SUBI: *out = a - b; return true;
@@ -59,7 +59,7 @@ static bool compute(enum tide_ir_kind kind, uint32_t a, uint32_t b, uint32_t *ou
   }
 }
 
-/* Does `kind` with this constant on its right give what is on its left? */
+/* True if `kind` with this constant on the right returns its left operand. */
 static bool changes_nothing(enum tide_ir_kind kind, int64_t right) {
   switch ((int)kind) {
     case TIDE_OP_ARITH_ADDI:
@@ -82,7 +82,7 @@ tide_ir_value tide_lower_binary(struct tide_lower *l, enum tide_ir_kind kind, ti
   if (tide_ir_constant(l->ir, b, &y)) {
     if (changes_nothing(kind, y)) return a;
     if (type == l->i32 && tide_ir_constant(l->ir, a, &x) &&
-        compute(kind, (uint32_t)x, (uint32_t)y, &result))
+        compute_constant(kind, (uint32_t)x, (uint32_t)y, &result))
       return tide_lower_i32(l, (int32_t)result);
   }
   return tide_lower_op(l, kind, (tide_ir_value[]){a, b}, 2, type, 0);
@@ -125,7 +125,7 @@ tide_ir_value tide_lower_extend(struct tide_lower *l, tide_ir_value value, tide_
 
 /* ---- structs ---- */
 
-static tide_ir_attr position(struct tide_lower *l, uint32_t index) {
+static tide_ir_attr position_attr(struct tide_lower *l, uint32_t index) {
   int64_t at = index;
   return tide_lower_dictionary1(l, TIDE_NAME_POSITION, tide_ir_attr_dense(l->ir, l->i64, &at, 1));
 }
@@ -135,21 +135,21 @@ tide_ir_value tide_lower_pack(struct tide_lower *l, tide_ir_type type, const tid
   tide_ir_value value = tide_lower_op(l, TIDE_OP_LLVM_UNDEF, NULL, 0, type, 0);
   for (uint32_t i = 0; i < count; i++)
     value = tide_lower_op(l, TIDE_OP_LLVM_INSERTVALUE, (tide_ir_value[]){value, fields[i]}, 2, type,
-                          position(l, i));
+                          position_attr(l, i));
   return value;
 }
 
 tide_ir_value tide_lower_field(struct tide_lower *l, tide_ir_value value, uint32_t index,
                                tide_ir_type type) {
   tide_ir_value from = tide_ir_resolve(l->ir, value);
-  for (;;) { /* what was packed in sight need not be taken out again */
+  for (;;) { /* a value packed in sight needs no extractvalue */
     tide_ir_op op = tide_ir_defining_op(l->ir, from);
     if (!op || tide_ir_op_kind(l->ir, op) != TIDE_OP_LLVM_INSERTVALUE) break;
     tide_ir_attr at = tide_ir_get(l->ir, op, TIDE_NAME_POSITION);
     if (tide_ir_attr_element(l->ir, at, 0) == index) return tide_ir_operand(l->ir, op, 1);
     from = tide_ir_operand(l->ir, op, 0);
   }
-  return tide_lower_op(l, TIDE_OP_LLVM_EXTRACTVALUE, &value, 1, type, position(l, index));
+  return tide_lower_op(l, TIDE_OP_LLVM_EXTRACTVALUE, &value, 1, type, position_attr(l, index));
 }
 
 tide_ir_value tide_lower_register(struct tide_lower *l, enum tide_ir_kind kind) {
@@ -192,8 +192,8 @@ tide_ir_value tide_lower_slot_address(struct tide_lower *l, uint32_t slot) {
   return tide_lower_offset(l, base, l->i64, slot);
 }
 
-static tide_ir_value gep(struct tide_lower *l, tide_ir_value base, tide_ir_type element,
-                         tide_ir_value index, int64_t constant) {
+static tide_ir_value build_gep(struct tide_lower *l, tide_ir_value base, tide_ir_type element,
+                               tide_ir_value index, int64_t constant) {
   struct tide_ir_named named[] = {
       {TIDE_NAME_ELEM_TYPE, tide_ir_attr_type(l->ir, element)},
       {TIDE_NAME_RAW_INDICES, tide_ir_attr_dense(l->ir, l->i32, &constant, 1)}};
@@ -204,7 +204,7 @@ static tide_ir_value gep(struct tide_lower *l, tide_ir_value base, tide_ir_type 
 
 tide_ir_value tide_lower_offset(struct tide_lower *l, tide_ir_value base, tide_ir_type element,
                                 uint32_t offset) {
-  return offset ? gep(l, base, element, 0, offset) : base;
+  return offset ? build_gep(l, base, element, 0, offset) : base;
 }
 
 tide_ir_value tide_lower_element(struct tide_lower *l, tide_ir_value base, tide_ir_type element,
@@ -212,10 +212,11 @@ tide_ir_value tide_lower_element(struct tide_lower *l, tide_ir_value base, tide_
   int64_t known;
   if (tide_ir_constant(l->ir, index, &known) && known >= 0)
     return tide_lower_offset(l, base, element, (uint32_t)known);
-  return gep(l, base, element, index, INT32_MIN); /* MLIR's mark of an index that is a value */
+  return build_gep(l, base, element, index,
+                   INT32_MIN); /* MLIR's mark of an index that is an operand */
 }
 
-static tide_ir_attr access(struct tide_lower *l, bool is_volatile) {
+static tide_ir_attr access_attrs(struct tide_lower *l, bool is_volatile) {
   struct tide_ir_named named[] = {{TIDE_NAME_ORDERING, tide_ir_attr_i64(l->ir, 0)},
                                   {TIDE_NAME_VOLATILE, tide_ir_attr_unit(l->ir)}};
   return tide_ir_attr_dictionary(l->ir, named, is_volatile ? 2 : 1);
@@ -223,13 +224,13 @@ static tide_ir_attr access(struct tide_lower *l, bool is_volatile) {
 
 tide_ir_value tide_lower_load(struct tide_lower *l, tide_ir_value address, tide_ir_type type,
                               bool is_volatile) {
-  return tide_lower_op(l, TIDE_OP_LLVM_LOAD, &address, 1, type, access(l, is_volatile));
+  return tide_lower_op(l, TIDE_OP_LLVM_LOAD, &address, 1, type, access_attrs(l, is_volatile));
 }
 
 void tide_lower_store(struct tide_lower *l, tide_ir_value value, tide_ir_value address,
                       bool is_volatile) {
   tide_lower_op(l, TIDE_OP_LLVM_STORE, (tide_ir_value[]){value, address}, 2, 0,
-                access(l, is_volatile));
+                access_attrs(l, is_volatile));
 }
 
 tide_ir_value tide_lower_asm(struct tide_lower *l, const char *text, const char *constraints,
@@ -264,7 +265,7 @@ void tide_lower_cluster_sync(struct tide_lower *l) {
   tide_lower_op(l, TIDE_OP_NVVM_CLUSTER_WAIT, NULL, 0, 0, 0);
 }
 
-/* ---- what is handed out ---- */
+/* ---- slots, ids and known values ---- */
 
 uint32_t tide_lower_take_slots(struct tide_lower *l, tide_ir_op op, uint64_t count) {
   uint32_t first = l->slots;

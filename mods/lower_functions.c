@@ -1,17 +1,17 @@
-/* gpu's registers and barriers become nvvm, gpu.func and func become llvm.func, and what is in the
- * gpu.module goes up into the builtin.module, which says what machine it is for. */
+/* Lowers gpu's registers and barriers to nvvm, and gpu.func and func.func to llvm.func. Moves the
+ * contents of the gpu.module into the builtin.module, and sets that module's target. */
 #include "mods/lower_build.h"
 #include "base/alloc.h"
 #include "base/text.h"
 
-/* Without it a store of 64 bits is split in two. */
+/* Without this layout LLVM splits a store of 64 bits in two. */
 static const char data_layout[] = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64";
 static const char triple[] = "nvptx64-nvidia-cuda";
 
 /* ---- registers ---- */
 
 static const struct {
-  uint16_t from, x; /* y and z follow */
+  uint16_t from, x; /* y and z follow x */
 } registers[] = {{TIDE_OP_GPU_THREAD_ID, TIDE_OP_NVVM_TID_X},
                  {TIDE_OP_GPU_BLOCK_ID, TIDE_OP_NVVM_CTAID_X},
                  {TIDE_OP_GPU_BLOCK_DIM, TIDE_OP_NVVM_NTID_X},
@@ -21,8 +21,8 @@ static const struct {
                  {TIDE_OP_GPU_CLUSTER_BLOCK_ID, TIDE_OP_NVVM_CLUSTER_CTAID_X},
                  {TIDE_OP_GPU_CLUSTER_DIM_BLOCKS, TIDE_OP_NVVM_CLUSTER_NCTAID_X}};
 
-/* 0, 1, 2 of #gpu<dim x>. */
-static uint32_t dimension(struct tide_ir *ir, tide_ir_op op) {
+/* Returns 0, 1 or 2 for the x, y or z of #gpu<dim …>. */
+static uint32_t dimension_of(struct tide_ir *ir, tide_ir_op op) {
   tide_ir_attr attr = tide_ir_get(ir, op, TIDE_NAME_DIMENSION);
   if (!attr) return 0;
   const struct tide_ir_attr_record *record = tide_ir_attr_of(ir, attr);
@@ -33,48 +33,51 @@ static uint32_t dimension(struct tide_ir *ir, tide_ir_op op) {
   return length ? (uint32_t)(text[length - 1] - 'x') : 0;
 }
 
-static tide_ir_value plain(struct tide_ir_builder *b, uint32_t kind, tide_ir_type type,
-                           const tide_ir_value *operands, size_t count) {
+static tide_ir_value build_one(struct tide_ir_builder *b, uint32_t kind, tide_ir_type type,
+                               const tide_ir_value *operands, size_t count) {
   tide_ir_op op = tide_ir_build(b, (enum tide_ir_kind)kind, operands, count, &type, 1, 0, 0);
   return op ? tide_ir_result(b->ir, op, 0) : 0;
 }
 
-static tide_ir_value reg(struct tide_ir_builder *b, uint32_t kind) {
-  return plain(b, kind, tide_ir_integer(b->ir, 32), NULL, 0);
+static tide_ir_value build_register(struct tide_ir_builder *b, uint32_t kind) {
+  return build_one(b, kind, tide_ir_integer(b->ir, 32), NULL, 0);
 }
 
-static tide_ir_value number(struct tide_ir_builder *b, int64_t n) {
+static tide_ir_value build_i32(struct tide_ir_builder *b, int64_t n) {
   tide_ir_value value = tide_ir_build_integer(b, tide_ir_integer(b->ir, 32), n);
   if (value) tide_ir_op_of(b->ir, tide_ir_defining_op(b->ir, value))->kind = TIDE_OP_LLVM_CONSTANT;
   return value;
 }
 
-static tide_ir_value combined(struct tide_ir_builder *b, uint32_t kind, tide_ir_value x,
-                              tide_ir_value y) {
-  return plain(b, kind, tide_ir_integer(b->ir, 32), (tide_ir_value[]){x, y}, 2);
+static tide_ir_value build_binary(struct tide_ir_builder *b, uint32_t kind, tide_ir_value x,
+                                  tide_ir_value y) {
+  return build_one(b, kind, tide_ir_integer(b->ir, 32), (tide_ir_value[]){x, y}, 2);
 }
 
-/* The i32 that stands for that op of gpu; 0: it is none. */
-static tide_ir_value read(struct tide_ir_builder *b, tide_ir_op op) {
+/* Returns the i32 value of a register operation of gpu; 0: not a register operation. */
+static tide_ir_value lower_register(struct tide_ir_builder *b, tide_ir_op op) {
   struct tide_ir *ir = b->ir;
   unsigned kind = tide_ir_op_kind(ir, op);
   for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
-    if (registers[i].from == kind) return reg(b, registers[i].x + dimension(ir, op));
+    if (registers[i].from == kind) return build_register(b, registers[i].x + dimension_of(ir, op));
   switch (kind) {
     case TIDE_OP_GPU_GLOBAL_ID: {
-      uint32_t at = dimension(ir, op);
-      tide_ir_value before = combined(b, TIDE_OP_LLVM_MUL, reg(b, TIDE_OP_NVVM_CTAID_X + at),
-                                      reg(b, TIDE_OP_NVVM_NTID_X + at));
-      return combined(b, TIDE_OP_LLVM_ADD, before, reg(b, TIDE_OP_NVVM_TID_X + at));
+      uint32_t at = dimension_of(ir, op);
+      tide_ir_value before =
+          build_binary(b, TIDE_OP_LLVM_MUL, build_register(b, TIDE_OP_NVVM_CTAID_X + at),
+                       build_register(b, TIDE_OP_NVVM_NTID_X + at));
+      return build_binary(b, TIDE_OP_LLVM_ADD, before, build_register(b, TIDE_OP_NVVM_TID_X + at));
     }
-    case TIDE_OP_GPU_LANE_ID: return reg(b, TIDE_OP_NVVM_LANEID);
-    case TIDE_OP_GPU_SUBGROUP_SIZE: return number(b, 32);
+    case TIDE_OP_GPU_LANE_ID: return build_register(b, TIDE_OP_NVVM_LANEID);
+    case TIDE_OP_GPU_SUBGROUP_SIZE: return build_i32(b, 32);
     case TIDE_OP_GPU_SUBGROUP_ID:
-      return combined(b, TIDE_OP_LLVM_LSHR, reg(b, TIDE_OP_NVVM_TID_X), number(b, 5));
+      return build_binary(b, TIDE_OP_LLVM_LSHR, build_register(b, TIDE_OP_NVVM_TID_X),
+                          build_i32(b, 5));
     case TIDE_OP_GPU_NUM_SUBGROUPS:
-      return combined(b, TIDE_OP_LLVM_LSHR,
-                      combined(b, TIDE_OP_LLVM_ADD, reg(b, TIDE_OP_NVVM_NTID_X), number(b, 31)),
-                      number(b, 5));
+      return build_binary(b, TIDE_OP_LLVM_LSHR,
+                          build_binary(b, TIDE_OP_LLVM_ADD, build_register(b, TIDE_OP_NVVM_NTID_X),
+                                       build_i32(b, 31)),
+                          build_i32(b, 5));
     default: return 0;
   }
 }
@@ -89,9 +92,9 @@ static void lower_gpu(struct tide_ir *ir, tide_ir_op op) {
     case TIDE_OP_FUNC_CALL: record->kind = TIDE_OP_LLVM_CALL; return;
     default: break;
   }
-  tide_ir_value value = read(&b, op);
+  tide_ir_value value = lower_register(&b, op);
   if (!value) return;
-  value = plain(&b, TIDE_OP_LLVM_ZEXT, tide_ir_integer(ir, 64), &value, 1);
+  value = build_one(&b, TIDE_OP_LLVM_ZEXT, tide_ir_integer(ir, 64), &value, 1);
   tide_ir_replace_all(ir, tide_ir_result(ir, op, 0), value);
   tide_ir_erase(ir, op);
 }
@@ -102,7 +105,7 @@ static tide_ir_type index_free(struct tide_ir *ir, tide_ir_type type) {
   return tide_ir_type_is(ir, type, TIDE_IR_INDEX) ? tide_ir_integer(ir, 64) : type;
 }
 
-/* 0: more than one result, or too many arguments. */
+/* Returns the LLVM function type; 0: more than one result, or more than 64 arguments. */
 static tide_ir_type function_type(struct tide_ir *ir, tide_ir_type type) {
   const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
   tide_ir_type items[65];
@@ -114,7 +117,7 @@ static tide_ir_type function_type(struct tide_ir *ir, tide_ir_type type) {
   return tide_ir_type_with(ir, TIDE_IR_LLVM_FUNCTION, 0, items, inputs + 1);
 }
 
-static tide_ir_attr opaque(struct tide_ir *ir, const char *text) {
+static tide_ir_attr opaque_attr(struct tide_ir *ir, const char *text) {
   return tide_ir_attr_opaque(ir, text, strlen(text), 0);
 }
 
@@ -127,8 +130,8 @@ static bool lower_function(struct tide_ir *ir, tide_ir_op op, tide_ir_attr clust
       {TIDE_NAME_SYM_NAME, tide_ir_get(ir, op, TIDE_NAME_SYM_NAME)},
       {TIDE_NAME_FUNCTION_TYPE, tide_ir_attr_type(ir, type)},
       {TIDE_NAME_LINKAGE,
-       opaque(ir, kernel ? "#llvm.linkage<external>" : "#llvm.linkage<internal>")},
-      {TIDE_NAME_CCONV, opaque(ir, "#llvm.cconv<ccc>")}};
+       opaque_attr(ir, kernel ? "#llvm.linkage<external>" : "#llvm.linkage<internal>")},
+      {TIDE_NAME_CCONV, opaque_attr(ir, "#llvm.cconv<ccc>")}};
   size_t count = 4;
   tide_ir_attr threads = tide_ir_get(ir, op, tide_ir_intern_text(ir, "known_block_size"));
   if (kernel) {
@@ -140,7 +143,7 @@ static bool lower_function(struct tide_ir *ir, tide_ir_op op, tide_ir_attr clust
       named[count++] = (struct tide_ir_named){tide_ir_intern_text(ir, "nvvm.reqntid"), threads};
   }
   struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
-  if (!tide_ir_body(ir, op, 0)) named[2].value = opaque(ir, "#llvm.linkage<external>");
+  if (!tide_ir_body(ir, op, 0)) named[2].value = opaque_attr(ir, "#llvm.linkage<external>");
   record->kind = TIDE_OP_LLVM_FUNC;
   record->attributes = tide_ir_attr_dictionary(ir, named, count);
   return true;
@@ -158,8 +161,8 @@ static bool lower_functions(struct tide_ir *ir, tide_ir_op module, tide_ir_attr 
 
 /* ---- modules ---- */
 
-/* All in it goes before it. */
-static bool hoist(struct tide_ir *ir, tide_ir_op module) {
+/* Lowers the module's functions, moves its operations before it, and erases it. */
+static bool hoist_module(struct tide_ir *ir, tide_ir_op module) {
   tide_ir_attr shape = tide_ir_get(ir, module, TIDE_NAME_CLUSTER_SHAPE);
   if (!lower_functions(ir, module, shape)) return false;
   tide_ir_block to = tide_ir_op_of(ir, module)->block;
@@ -187,7 +190,7 @@ bool tide_lower_functions(struct tide_ir *ir) {
     if (tide_ir_op_kind(ir, op) != TIDE_OP_GPU_MODULE) continue;
     if (only) return tide_ir_op_error(ir, op, "is the second one: one is lowered at a time");
     only = op;
-    if (!tide_ir_body(ir, op, 0) || !hoist(ir, op)) return false;
+    if (!tide_ir_body(ir, op, 0) || !hoist_module(ir, op)) return false;
   }
   if (!lower_functions(ir, ir->module, 0)) return false;
   tide_ir_set(ir, ir->module, tide_ir_intern_text(ir, "llvm.data_layout"),

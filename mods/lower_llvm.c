@@ -1,9 +1,9 @@
-/* arith and cf become llvm; index becomes i64. */
+/* Lowers arith and cf to llvm; index becomes i64. */
 #include "mods/lower_build.h"
 #include "base/alloc.h"
 #include "base/text.h"
 
-/* ---- one for one ---- */
+/* ---- operations with a single counterpart ---- */
 
 struct pair {
   uint16_t from, to;
@@ -53,8 +53,8 @@ static const struct {
     {TIDE_OP_ARITH_MAXIMUMF, "llvm.intr.maximum"}, {TIDE_OP_ARITH_MINIMUMF, "llvm.intr.minimum"},
     {TIDE_OP_ARITH_MAXNUMF, "llvm.intr.maxnum"},   {TIDE_OP_ARITH_MINNUMF, "llvm.intr.minnum"}};
 
-/* #arith.fastmath<…> is called #llvm.fastmath<…> there; overflow flags, which nobody needs, go. */
-static void flags(struct tide_ir *ir, tide_ir_op op) {
+/* Renames #arith.fastmath<…> to #llvm.fastmath<…>. Drops overflow flags, which are only hints. */
+static void convert_flags(struct tide_ir *ir, tide_ir_op op) {
   static const char old[] = "#arith.fastmath";
   tide_ir_attr attr = tide_ir_get(ir, op, TIDE_NAME_FASTMATH);
   tide_ir_set(ir, op, TIDE_NAME_OVERFLOW_FLAGS, 0);
@@ -78,30 +78,31 @@ static bool rename_one(struct tide_ir *ir, tide_ir_op op) {
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
     if (pairs[i].from == record->kind) {
       record->kind = pairs[i].to;
-      flags(ir, op);
+      convert_flags(ir, op);
       return true;
     }
   for (size_t i = 0; i < sizeof named / sizeof *named; i++)
     if (named[i].from == record->kind) {
       record->kind = tide_ir_kind(ir, named[i].to, strlen(named[i].to));
-      flags(ir, op);
+      convert_flags(ir, op);
       return true;
     }
   return false;
 }
 
-/* ---- the others ---- */
+/* ---- casts and rounded quotients ---- */
 
-static uint32_t width(const struct tide_ir *ir, tide_ir_type type) {
+static uint32_t width_of(const struct tide_ir *ir, tide_ir_type type) {
   const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
-  return record->kind == TIDE_IR_INTEGER ? record->a : 64; /* index is i64 */
+  return record->kind == TIDE_IR_INTEGER ? record->a : 64; /* index becomes i64 */
 }
 
-/* Also of casts that change nothing: the operand takes the result's place. */
-static void cast(struct tide_ir *ir, tide_ir_op op, bool is_signed) {
+/* Lowers a cast of index. A cast that does not change the width is erased; its operand replaces its
+ * result. */
+static void lower_index_cast(struct tide_ir *ir, tide_ir_op op, bool is_signed) {
   tide_ir_value operand = tide_ir_operand(ir, op, 0), result = tide_ir_result(ir, op, 0);
-  uint32_t from = width(ir, tide_ir_type_of_value(ir, operand));
-  uint32_t to = width(ir, tide_ir_type_of_value(ir, result));
+  uint32_t from = width_of(ir, tide_ir_type_of_value(ir, operand));
+  uint32_t to = width_of(ir, tide_ir_type_of_value(ir, result));
   if (from == to) {
     tide_ir_replace_all(ir, result, operand);
     tide_ir_erase(ir, op);
@@ -112,15 +113,15 @@ static void cast(struct tide_ir *ir, tide_ir_op op, bool is_signed) {
                                             : TIDE_OP_LLVM_ZEXT;
 }
 
-static tide_ir_value built(struct tide_ir_builder *b, enum tide_ir_kind kind, tide_ir_value x,
-                           tide_ir_value y) {
+static tide_ir_value build_binary(struct tide_ir_builder *b, enum tide_ir_kind kind,
+                                  tide_ir_value x, tide_ir_value y) {
   tide_ir_type type = tide_ir_type_of_value(b->ir, x);
   tide_ir_op op = tide_ir_build(b, kind, (tide_ir_value[]){x, y}, 2, &type, 1, 0, 0);
   return op ? tide_ir_result(b->ir, op, 0) : 0;
 }
 
-static tide_ir_value compared(struct tide_ir_builder *b, int64_t predicate, tide_ir_value x,
-                              tide_ir_value y) {
+static tide_ir_value build_compare(struct tide_ir_builder *b, int64_t predicate, tide_ir_value x,
+                                   tide_ir_value y) {
   struct tide_ir_named attr = {TIDE_NAME_PREDICATE, tide_ir_attr_i64(b->ir, predicate)};
   tide_ir_type bit = tide_ir_integer(b->ir, 1);
   tide_ir_op op = tide_ir_build(b, TIDE_OP_LLVM_ICMP, (tide_ir_value[]){x, y}, 2, &bit, 1,
@@ -128,37 +129,39 @@ static tide_ir_value compared(struct tide_ir_builder *b, int64_t predicate, tide
   return op ? tide_ir_result(b->ir, op, 0) : 0;
 }
 
-static tide_ir_value constant(struct tide_ir_builder *b, tide_ir_type type, int64_t number) {
+static tide_ir_value build_constant(struct tide_ir_builder *b, tide_ir_type type, int64_t number) {
   tide_ir_value value = tide_ir_build_integer(b, type, number);
   if (value) tide_ir_op_of(b->ir, tide_ir_defining_op(b->ir, value))->kind = TIDE_OP_LLVM_CONSTANT;
   return value;
 }
 
-static tide_ir_value extended(struct tide_ir_builder *b, tide_ir_value bit, tide_ir_type type) {
+static tide_ir_value build_zext(struct tide_ir_builder *b, tide_ir_value bit, tide_ir_type type) {
   if (tide_ir_type_of_value(b->ir, bit) == type) return bit;
   tide_ir_op op = tide_ir_build(b, TIDE_OP_LLVM_ZEXT, &bit, 1, &type, 1, 0, 0);
   return op ? tide_ir_result(b->ir, op, 0) : 0;
 }
 
-/* Quotients that round up or down: the truncated one, and one more or less where there is a rest
- * and the signs say so. */
-static void rounded(struct tide_ir *ir, tide_ir_op op, bool is_signed, bool up) {
+/* Lowers a division that rounds up or down: the truncated quotient, plus or minus one if there is a
+ * remainder and the signs require it. */
+static void lower_rounded_division(struct tide_ir *ir, tide_ir_op op, bool is_signed, bool up) {
   struct tide_ir_builder b = {ir, tide_ir_op_of(ir, op)->block, op, tide_ir_location_of(ir, op)};
   tide_ir_value x = tide_ir_operand(ir, op, 0), y = tide_ir_operand(ir, op, 1);
   tide_ir_type type = tide_ir_type_of_value(ir, x);
-  tide_ir_value zero = constant(&b, type, 0);
-  tide_ir_value whole = built(&b, is_signed ? TIDE_OP_LLVM_SDIV : TIDE_OP_LLVM_UDIV, x, y);
-  tide_ir_value rest = built(&b, is_signed ? TIDE_OP_LLVM_SREM : TIDE_OP_LLVM_UREM, x, y);
-  tide_ir_value off = compared(&b, TIDE_NE, rest, zero);
-  if (is_signed) { /* of unlike signs the quotient was rounded up already */
-    tide_ir_value unlike = compared(&b, TIDE_SLT, built(&b, TIDE_OP_LLVM_XOR, x, y), zero);
-    tide_ir_value wanted =
-        up ? built(&b, TIDE_OP_LLVM_XOR, unlike, constant(&b, tide_ir_integer(ir, 1), 1)) : unlike;
-    off = built(&b, TIDE_OP_LLVM_AND, off, wanted);
+  tide_ir_value zero = build_constant(&b, type, 0);
+  tide_ir_value whole = build_binary(&b, is_signed ? TIDE_OP_LLVM_SDIV : TIDE_OP_LLVM_UDIV, x, y);
+  tide_ir_value rest = build_binary(&b, is_signed ? TIDE_OP_LLVM_SREM : TIDE_OP_LLVM_UREM, x, y);
+  tide_ir_value off = build_compare(&b, TIDE_NE, rest, zero);
+  if (is_signed) { /* with unlike signs truncation has rounded up, with like signs down */
+    tide_ir_value unlike =
+        build_compare(&b, TIDE_SLT, build_binary(&b, TIDE_OP_LLVM_XOR, x, y), zero);
+    tide_ir_value wanted = up ? build_binary(&b, TIDE_OP_LLVM_XOR, unlike,
+                                             build_constant(&b, tide_ir_integer(ir, 1), 1))
+                              : unlike;
+    off = build_binary(&b, TIDE_OP_LLVM_AND, off, wanted);
   }
-  tide_ir_value by = extended(&b, off, type);
+  tide_ir_value by = build_zext(&b, off, type);
   tide_ir_replace_all(ir, tide_ir_result(ir, op, 0),
-                      built(&b, up ? TIDE_OP_LLVM_ADD : TIDE_OP_LLVM_SUB, whole, by));
+                      build_binary(&b, up ? TIDE_OP_LLVM_ADD : TIDE_OP_LLVM_SUB, whole, by));
   tide_ir_erase(ir, op);
 }
 
@@ -173,11 +176,11 @@ static void lower_cast(struct tide_ir *ir, tide_ir_op op) {
 static void lower_op(struct tide_ir *ir, tide_ir_op op) {
   if (rename_one(ir, op)) return;
   switch (tide_ir_op_kind(ir, op)) {
-    case TIDE_OP_ARITH_INDEX_CAST: cast(ir, op, true); break;
-    case TIDE_OP_ARITH_INDEX_CASTUI: cast(ir, op, false); break;
-    case TIDE_OP_ARITH_CEILDIVSI: rounded(ir, op, true, true); break;
-    case TIDE_OP_ARITH_CEILDIVUI: rounded(ir, op, false, true); break;
-    case TIDE_OP_ARITH_FLOORDIVSI: rounded(ir, op, true, false); break;
+    case TIDE_OP_ARITH_INDEX_CAST: lower_index_cast(ir, op, true); break;
+    case TIDE_OP_ARITH_INDEX_CASTUI: lower_index_cast(ir, op, false); break;
+    case TIDE_OP_ARITH_CEILDIVSI: lower_rounded_division(ir, op, true, true); break;
+    case TIDE_OP_ARITH_CEILDIVUI: lower_rounded_division(ir, op, false, true); break;
+    case TIDE_OP_ARITH_FLOORDIVSI: lower_rounded_division(ir, op, true, false); break;
     case TIDE_OP_BUILTIN_CAST: lower_cast(ir, op); break;
     default: break;
   }
@@ -185,7 +188,7 @@ static void lower_op(struct tide_ir *ir, tide_ir_op op) {
 
 /* ---- index ---- */
 
-static void values(struct tide_ir *ir, tide_ir_value first, uint32_t count) {
+static void convert_values(struct tide_ir *ir, tide_ir_value first, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     struct tide_ir_value_record *value = tide_ir_value_of(ir, first + i);
     if (value->type && tide_ir_type_is(ir, value->type, TIDE_IR_INDEX))
@@ -195,12 +198,12 @@ static void values(struct tide_ir *ir, tide_ir_value first, uint32_t count) {
 
 static void index_values(struct tide_ir *ir, tide_ir_op op) {
   const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
-  values(ir, record->results, record->result_count);
+  convert_values(ir, record->results, record->result_count);
   for (uint32_t r = 0; r < record->region_count; r++)
     for (tide_ir_block block = tide_ir_body(ir, op, r); block;
          block = tide_ir_block_of(ir, block)->next)
-      values(ir, tide_ir_block_of(ir, block)->arguments,
-             tide_ir_block_of(ir, block)->argument_count);
+      convert_values(ir, tide_ir_block_of(ir, block)->arguments,
+                     tide_ir_block_of(ir, block)->argument_count);
   tide_ir_attr value = tide_ir_get(ir, op, TIDE_NAME_VALUE);
   if (!value || record->kind != TIDE_OP_LLVM_CONSTANT) return;
   const struct tide_ir_attr_record *attr = tide_ir_attr_of(ir, value);

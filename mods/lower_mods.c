@@ -1,27 +1,27 @@
-/* The four MODS operations.
+/* Lowers the four MODS operations.
  *
  * The hardware's cluster barrier counts every thread of the cluster, so the handshake of "MODS
- * Async Dispatch" needs no barrier of the pool. A mask that leaves participants out does: then each
- * CTA has an mbarrier to which one thread of every participating CTA arrives, after a named barrier
- * of its region. */
+ * Async Dispatch" needs no barrier of the pool. A mask that leaves participants out does need one:
+ * each CTA has an mbarrier at which one thread of every participating CTA arrives, after a named
+ * barrier of its region. */
 #include "mods/lower_build.h"
 
-static void barrier(struct tide_lower *l, tide_ir_value id, tide_ir_value threads) {
+static void build_barrier(struct tide_lower *l, tide_ir_value id, tide_ir_value threads) {
   tide_lower_op(l, TIDE_OP_NVVM_BARRIER_CTA_SYNC, (tide_ir_value[]){id, threads}, 2, 0, 0);
 }
 
-/* ---- what a participant adds ---- */
+/* ---- a participant's contribution ---- */
 
 struct window {
   struct tide_lower_region *region;
   bool pairs;   /* participants are pairs of CTAs */
-  bool partial; /* the mask is known, and leaves some out */
+  bool partial; /* the mask is constant, and leaves participants out */
   uint64_t mask;
-  tide_ir_value rank, has; /* partial: this CTA's, and is it in the mask? */
-  uint32_t slot;           /* partial: the mbarrier */
+  tide_ir_value rank, has; /* partial: this CTA's rank; true if the mask has this CTA */
+  uint32_t slot;           /* partial: the mbarrier's slot */
 };
 
-static uint32_t bits(uint64_t mask) {
+static uint32_t count_bits(uint64_t mask) {
   uint32_t count = 0;
   for (; mask; mask &= mask - 1) count++;
   return count;
@@ -47,15 +47,15 @@ static bool read_window(struct tide_lower *l, tide_ir_op op, struct window *wind
   return true;
 }
 
-/* The pair's CTAs have neighbouring ranks. */
+/* Returns the pair's number: the CTAs of a pair have neighbouring ranks. */
 static tide_ir_value pair_of(struct tide_lower *l, tide_ir_value rank) {
   return tide_lower_binary(l, TIDE_OP_ARITH_SHRUI, rank, tide_lower_i32(l, 1));
 }
 
-/* What this thread adds to its participant's arrival. One MMA a CTA: the CTA speaks through the
- * region's first thread, so tid.x tells. One MMA for two CTAs: the pair speaks through its even
- * CTA, so the rank tells. */
-static tide_ir_value contribution(struct tide_lower *l, const struct window *window) {
+/* Builds the condition under which this thread arrives for its participant. One MMA a CTA: the
+ * region's first thread arrives for the CTA, chosen by tid.x. One MMA for two CTAs: the even CTA
+ * arrives for the pair, chosen by the rank. */
+static tide_ir_value build_contribution(struct tide_lower *l, const struct window *window) {
   if (!window->pairs)
     return tide_lower_compare(l, TIDE_EQ, tide_lower_register(l, TIDE_OP_NVVM_TID_X),
                               tide_lower_i32(l, window->region->first));
@@ -64,9 +64,10 @@ static tide_ir_value contribution(struct tide_lower *l, const struct window *win
   return tide_lower_compare(l, TIDE_EQ, odd, tide_lower_i32(l, 0));
 }
 
-/* ---- a mask that leaves some out ---- */
+/* ---- a mask that leaves participants out ---- */
 
-/* The window's mbarrier: the end finds the one of its start. */
+/* Returns the window's start, which has its mbarrier: the last one before the end in the same
+ * block. */
 static tide_ir_op start_of(struct tide_lower *l, tide_ir_op end) {
   tide_ir_op start = 0;
   for (tide_ir_op op = tide_ir_op_of(l->ir, end)->prev; op && !start;
@@ -84,14 +85,14 @@ static void partial_state(struct tide_lower *l, struct window *window) {
   window->has = tide_lower_compare(l, TIDE_NE, bit, tide_lower_i32(l, 0));
 }
 
-/* One thread of this CTA arrives at the mbarrier of every CTA in the mask, once all threads of the
- * region are here. */
+/* Makes one thread of this CTA arrive at the mbarrier of every CTA in the mask, after all threads
+ * of the region have passed the region's named barrier. */
 static void arrive_everywhere(struct tide_lower *l, tide_ir_op op, struct window *window) {
   struct tide_lower_region *region = window->region;
   if (!tide_lower_counts(l, op, region)) return;
   if (!region->gather_id) region->gather_id = tide_lower_take_id(l, op);
   struct tide_lower_inside inside = tide_lower_if(l, window->has);
-  barrier(l, tide_lower_i32(l, region->gather_id), tide_lower_i32(l, region->threads));
+  build_barrier(l, tide_lower_i32(l, region->gather_id), tide_lower_i32(l, region->threads));
   tide_ir_value leads = tide_lower_compare(l, TIDE_EQ, tide_lower_register(l, TIDE_OP_NVVM_TID_X),
                                            tide_lower_i32(l, region->first));
   struct tide_lower_inside leader = tide_lower_if(l, leads);
@@ -129,14 +130,14 @@ static void partial_wait(struct tide_lower *l, struct window *window, tide_ir_va
 
 static void partial_start(struct tide_lower *l, tide_ir_op op, struct window *window) {
   window->slot = tide_lower_take_slots(l, op, 1);
-  uint32_t ctas = bits(window->mask) * (window->pairs ? 2 : 1);
+  uint32_t ctas = count_bits(window->mask) * (window->pairs ? 2 : 1);
   tide_lower_early(l, op, (struct tide_lower_slot){window->slot, 1, ctas, false});
   partial_state(l, window);
   arrive_everywhere(l, op, window);
   struct tide_lower_known *known =
       tide_lower_know(l, op, tide_lower_private(l, l->i32, 0)); /* the phase to wait for */
   known->stages = window->slot;
-  known->length = op; /* which the end will look for */
+  known->length = op; /* partial_of() finds the entry by this start */
 }
 
 static const struct tide_lower_known *partial_of(struct tide_lower *l, tide_ir_op op) {
@@ -164,7 +165,7 @@ static void partial_end(struct tide_lower *l, tide_ir_op op, struct window *wind
 static void lower_start(struct tide_lower *l, tide_ir_op op) {
   struct window window;
   if (!read_window(l, op, &window)) return;
-  contribution(l, &window);
+  build_contribution(l, &window);
   if (window.partial) partial_start(l, op, &window);
   else tide_lower_op(l, TIDE_OP_NVVM_CLUSTER_ARRIVE, NULL, 0, 0, 0);
   if (tide_ir_op_of(l->ir, op)->result_count) {
@@ -173,7 +174,7 @@ static void lower_start(struct tide_lower *l, tide_ir_op op) {
   }
 }
 
-static void handshake(struct tide_lower *l) {
+static void build_handshake(struct tide_lower *l) {
   tide_lower_op(l, TIDE_OP_NVVM_CLUSTER_WAIT, NULL, 0, 0, 0);
   if (l->params.end != TIDE_LOWER_END_FULL) return;
   tide_lower_op(l, TIDE_OP_NVVM_CLUSTER_ARRIVE, NULL, 0, 0, 0);
@@ -186,7 +187,7 @@ static void lower_end(struct tide_lower *l, tide_ir_op op) {
   tide_ir_attr none = tide_lower_dictionary1(l, TIDE_NAME_COUNT, tide_ir_attr_i32(l->ir, 0));
   tide_lower_op(l, TIDE_OP_MODS_BULK_WAIT, NULL, 0, 0, none);
   if (window.partial) partial_end(l, op, &window);
-  else handshake(l);
+  else build_handshake(l);
   if (tide_ir_op_of(l->ir, op)->operand_count < 3) return;
   tide_ir_value now = tide_lower_register(l, TIDE_OP_NVVM_GLOBALTIMER);
   tide_ir_value took = tide_lower_binary(l, TIDE_OP_ARITH_SUBI, now, tide_ir_operand(l->ir, op, 2));
@@ -196,12 +197,12 @@ static void lower_end(struct tide_lower *l, tide_ir_op op) {
 
 /* ---- throttles ----
  *
- * Profile 2 is a named barrier of the region's warps whose count the region's first thread, the
- * leader, changes while they run: when its tiles come as quickly as ever it lets one warp more go.
- * Nobody may come with another count than the others, so there are two words that take turns: at
- * throttle i all read word i mod 2, and the leader, before it arrives, writes word i+1 mod 2; who
- * reads that has passed the barrier after the write. A warp that is let go never takes part again,
- * and counts never grow: whatever word it reads late still says so. */
+ * Profile 2 is a named barrier of the region's warps. The region's first thread, the leader,
+ * changes the barrier's count while the warps run: when its tiles come as quickly as ever, it lets
+ * one more warp go. All warps of one throttle must pass the same count, so two words alternate. At
+ * throttle i all warps read word i mod 2. Before the leader arrives, it writes word (i + 1) mod 2;
+ * a reader of that word has passed the barrier after the write. A warp that is let go never takes
+ * part again. Counts never grow, so a word that such a warp reads late still excludes it. */
 
 static void begin_throttles(struct tide_lower *l, tide_ir_op op, struct tide_lower_region *region) {
   if (region->throttle_id || !tide_lower_counts(l, op, region)) return;
@@ -213,8 +214,8 @@ static void begin_throttles(struct tide_lower *l, tide_ir_op op, struct tide_low
   region->best = tide_lower_private(l, l->i64, INT64_MAX);
 }
 
-/* How many threads take part at the next throttle. The first two intervals only tell what is
- * quick. */
+/* Builds the number of threads that take part in the next throttle. The count stays the same in the
+ * first two intervals, which only establish the shortest time. */
 static tide_ir_value next_count(struct tide_lower *l, const struct tide_lower_region *region,
                                 tide_ir_value turn, tide_ir_value count) {
   tide_ir_value now = tide_lower_register(l, TIDE_OP_NVVM_CLOCK64);
@@ -238,8 +239,8 @@ static tide_ir_value next_count(struct tide_lower *l, const struct tide_lower_re
   return tide_lower_select(l, relax, fewer, count);
 }
 
-static tide_ir_value word(struct tide_lower *l, const struct tide_lower_region *region,
-                          tide_ir_value turn) {
+static tide_ir_value word_address(struct tide_lower *l, const struct tide_lower_region *region,
+                                  tide_ir_value turn) {
   tide_ir_value which = tide_lower_binary(l, TIDE_OP_ARITH_ANDI, turn, tide_lower_i32(l, 1));
   return tide_lower_element(l, tide_lower_slot_address(l, region->words), l->i32, which);
 }
@@ -249,13 +250,13 @@ static void take_part(struct tide_lower *l, const struct tide_lower_region *regi
   tide_ir_value next = tide_lower_binary(l, TIDE_OP_ARITH_ADDI, turn, tide_lower_i32(l, 1));
   tide_ir_value leads = tide_lower_compare(l, TIDE_EQ, place, tide_lower_i32(l, 0));
   struct tide_lower_inside inside = tide_lower_if(l, leads);
-  tide_lower_store(l, next_count(l, region, turn, count), word(l, region, next), true);
+  tide_lower_store(l, next_count(l, region, turn, count), word_address(l, region, next), true);
   tide_lower_leave(l, &inside);
-  barrier(l, tide_lower_i32(l, region->throttle_id), count);
+  build_barrier(l, tide_lower_i32(l, region->throttle_id), count);
   tide_lower_store(l, next, region->turn, false);
 }
 
-static void cooperative(struct tide_lower *l, tide_ir_op op) {
+static void lower_cooperative(struct tide_lower *l, tide_ir_op op) {
   struct tide_lower_region *region = tide_lower_region(l, op);
   if (!region) return;
   begin_throttles(l, op, region);
@@ -263,7 +264,7 @@ static void cooperative(struct tide_lower *l, tide_ir_op op) {
   tide_ir_value turn = tide_lower_load(l, region->turn, l->i32, false);
   tide_ir_value here = tide_lower_compare(l, TIDE_SGE, turn, tide_lower_i32(l, 0));
   struct tide_lower_inside taking = tide_lower_if(l, here);
-  tide_ir_value count = tide_lower_load(l, word(l, region, turn), l->i32, true);
+  tide_ir_value count = tide_lower_load(l, word_address(l, region, turn), l->i32, true);
   tide_ir_value place =
       tide_lower_binary(l, TIDE_OP_ARITH_SUBI, tide_lower_register(l, TIDE_OP_NVVM_TID_X),
                         tide_lower_i32(l, region->first));
@@ -276,23 +277,23 @@ static void cooperative(struct tide_lower *l, tide_ir_op op) {
   tide_lower_leave(l, &taking);
 }
 
-static void nap(struct tide_lower *l) {
+static void build_sleep(struct tide_lower *l) {
   tide_ir_value time = tide_lower_i32(l, TIDE_LOWER_SLEEP_NANOSECONDS);
   tide_lower_asm(l, "nanosleep.u32 $0;", "r", &time, 1);
 }
 
 void tide_lower_mods(struct tide_lower *l, tide_ir_op op) {
   switch (tide_ir_op_kind(l->ir, op)) {
-    case TIDE_OP_MODS_START: lower_start(l, op); return; /* kept: its end looks for it */
+    case TIDE_OP_MODS_START: lower_start(l, op); return; /* kept: partial_end() looks for it */
     case TIDE_OP_MODS_END: lower_end(l, op); break;
     case TIDE_OP_MODS_SMID:
       tide_lower_replace(l, op, tide_lower_register(l, TIDE_OP_NVVM_SMID));
       return;
     default:
       switch (tide_ir_get_integer(l->ir, op, TIDE_NAME_PROFILE, 0)) {
-        case 1: nap(l); break;
-        case 2: cooperative(l, op); break;
-        default: break; /* nothing to do */
+        case 1: build_sleep(l); break;
+        case 2: lower_cooperative(l, op); break;
+        default: break; /* profile 0: no effect */
       }
   }
   tide_ir_erase(l->ir, op);

@@ -1,10 +1,10 @@
-/* Pipelines and sequence barriers become mbarriers in shared memory.
+/* Lowers pipelines and sequence barriers to mbarriers in shared memory.
  *
  * A pipeline of S stages is S mbarriers "full", then S "empty". A sequence barrier of depth D and
- * length L is D·L of them, stage by stage. A state is a struct of index and phase. */
+ * length L is D·L mbarriers, stage by stage. A state is a struct of index and phase. */
 #include "mods/lower_build.h"
 
-/* What try_wait may sleep before it looks again, as CUTLASS has it. */
+/* Limit on the suspension of one try_wait; CUTLASS's value. */
 #define TICKS 10000000
 
 static tide_ir_value state_of(struct tide_lower *l, tide_ir_value index, tide_ir_value phase) {
@@ -16,22 +16,23 @@ static tide_ir_value state_part(struct tide_lower *l, tide_ir_op op, uint32_t op
   return tide_lower_field(l, tide_ir_operand(l->ir, op, operand), part, l->i32);
 }
 
-static void wait(struct tide_lower *l, tide_ir_value barrier, tide_ir_value phase) {
+static void build_wait(struct tide_lower *l, tide_ir_value barrier, tide_ir_value phase) {
   tide_ir_value operands[] = {barrier, phase, tide_lower_i32(l, TICKS)};
   tide_lower_op(l, TIDE_OP_NVVM_MBARRIER_TRY_WAIT_PARITY_SHARED, operands, 3, 0, 0);
 }
 
-static void arrive(struct tide_lower *l, tide_ir_value barrier) {
+static void build_arrive(struct tide_lower *l, tide_ir_value barrier) {
   tide_lower_op(l, TIDE_OP_NVVM_MBARRIER_ARRIVE_SHARED, &barrier, 1, l->i64, 0);
 }
 
-static uint32_t number(struct tide_lower *l, tide_ir_op op, tide_ir_string name) {
+static uint32_t integer_attr(struct tide_lower *l, tide_ir_op op, tide_ir_string name) {
   return (uint32_t)tide_ir_get_integer(l->ir, op, name, 0);
 }
 
-/* ---- making them ---- */
+/* ---- inits ---- */
 
-static void init(struct tide_lower *l, tide_ir_op op, struct tide_lower_known what, uint32_t slot) {
+static void register_init(struct tide_lower *l, tide_ir_op op, struct tide_lower_known what,
+                          uint32_t slot) {
   struct tide_lower_known *known = tide_lower_know(l, op, tide_lower_slot_address(l, slot));
   what.kind = known->kind;
   what.value = known->value;
@@ -43,38 +44,41 @@ static void init(struct tide_lower *l, tide_ir_op op, struct tide_lower_known wh
 }
 
 static void pipeline_init(struct tide_lower *l, tide_ir_op op) {
-  uint32_t stages = number(l, op, TIDE_NAME_STAGES);
+  uint32_t stages = integer_attr(l, op, TIDE_NAME_STAGES);
   uint32_t slot = tide_lower_take_slots(l, op, 2 * (uint64_t)stages);
   tide_lower_early(
-      l, op, (struct tide_lower_slot){slot, stages, number(l, op, TIDE_NAME_PRODUCERS), false});
-  tide_lower_early(
       l, op,
-      (struct tide_lower_slot){slot + stages, stages, number(l, op, TIDE_NAME_CONSUMERS), false});
-  init(l, op,
-       (struct tide_lower_known){.stages = stages, .bytes = number(l, op, TIDE_NAME_TX_BYTES)},
-       slot);
+      (struct tide_lower_slot){slot, stages, integer_attr(l, op, TIDE_NAME_PRODUCERS), false});
+  tide_lower_early(l, op,
+                   (struct tide_lower_slot){slot + stages, stages,
+                                            integer_attr(l, op, TIDE_NAME_CONSUMERS), false});
+  register_init(
+      l, op,
+      (struct tide_lower_known){.stages = stages, .bytes = integer_attr(l, op, TIDE_NAME_TX_BYTES)},
+      slot);
 }
 
 static void seq_bar_init(struct tide_lower *l, tide_ir_op op) {
-  uint32_t depth = number(l, op, TIDE_NAME_DEPTH), length = number(l, op, TIDE_NAME_LENGTH);
+  uint32_t depth = integer_attr(l, op, TIDE_NAME_DEPTH),
+           length = integer_attr(l, op, TIDE_NAME_LENGTH);
   uint64_t count = (uint64_t)depth * length;
   uint32_t slot = tide_lower_take_slots(l, op, count);
-  tide_lower_early(
-      l, op,
-      (struct tide_lower_slot){slot, (uint32_t)count, number(l, op, TIDE_NAME_GROUP_SIZE), false});
-  init(l, op, (struct tide_lower_known){.stages = depth, .length = length}, slot);
+  tide_lower_early(l, op,
+                   (struct tide_lower_slot){slot, (uint32_t)count,
+                                            integer_attr(l, op, TIDE_NAME_GROUP_SIZE), false});
+  register_init(l, op, (struct tide_lower_known){.stages = depth, .length = length}, slot);
 }
 
 /* ---- states ---- */
 
 static void state_create(struct tide_lower *l, tide_ir_op op) {
   const char *role = tide_ir_get_text(l->ir, op, TIDE_NAME_ROLE);
-  bool producer = role && role[0] == 'p'; /* the verifier knows but two roles */
+  bool producer = role && role[0] == 'p'; /* the verifier accepts two roles only */
   tide_lower_replace(l, op, state_of(l, tide_lower_i32(l, 0), tide_lower_i32(l, producer)));
 }
 
 static void seq_bar_state(struct tide_lower *l, tide_ir_op op) {
-  bool first = number(l, op, TIDE_NAME_GROUP) == 0;
+  bool first = integer_attr(l, op, TIDE_NAME_GROUP) == 0;
   tide_lower_replace(l, op, state_of(l, tide_lower_i32(l, 0), tide_lower_i32(l, first)));
 }
 
@@ -100,22 +104,23 @@ static void state_increment(struct tide_lower *l, tide_ir_op op) {
 
 /* ---- producers and consumers ---- */
 
-static tide_ir_value full(struct tide_lower *l, const struct tide_lower_known *known,
-                          tide_ir_value index) {
+static tide_ir_value full_barrier(struct tide_lower *l, const struct tide_lower_known *known,
+                                  tide_ir_value index) {
   return tide_lower_element(l, known->value, l->i64, index);
 }
 
-static tide_ir_value empty(struct tide_lower *l, const struct tide_lower_known *known,
-                           tide_ir_value index) {
+static tide_ir_value empty_barrier(struct tide_lower *l, const struct tide_lower_known *known,
+                                   tide_ir_value index) {
   tide_ir_value first = tide_lower_offset(l, known->value, l->i64, known->stages);
   return tide_lower_element(l, first, l->i64, index);
 }
 
-/* Waits until the stage is empty; of a TMA pipeline the region's first thread then says how many
- * bytes will come. */
-static void acquire(struct tide_lower *l, tide_ir_op op, const struct tide_lower_known *known) {
+/* Waits until the stage is empty. For a TMA pipeline the region's first thread then sets the number
+ * of expected bytes. */
+static void lower_acquire(struct tide_lower *l, tide_ir_op op,
+                          const struct tide_lower_known *known) {
   tide_ir_value index = state_part(l, op, 1, 0);
-  wait(l, empty(l, known, index), state_part(l, op, 1, 1));
+  build_wait(l, empty_barrier(l, known, index), state_part(l, op, 1, 1));
   if (!known->bytes) return;
   struct tide_lower_region *region = tide_lower_region(l, op);
   if (!region) return;
@@ -123,7 +128,7 @@ static void acquire(struct tide_lower *l, tide_ir_op op, const struct tide_lower
   tide_ir_value leads = tide_lower_compare(l, TIDE_EQ, tide_lower_register(l, TIDE_OP_NVVM_TID_X),
                                            tide_lower_i32(l, region->first));
   struct tide_lower_inside inside = tide_lower_if(l, leads);
-  tide_ir_value operands[] = {full(l, known, index), tide_lower_i32(l, bytes)};
+  tide_ir_value operands[] = {full_barrier(l, known, index), tide_lower_i32(l, bytes)};
   tide_lower_op(l, TIDE_OP_NVVM_MBARRIER_ARRIVE_EXPECT_TX_SHARED, operands, 2, 0, 0);
   tide_lower_leave(l, &inside);
 }
@@ -134,8 +139,8 @@ static tide_ir_block loop_body(struct tide_lower *l, tide_ir_op loop) {
   return body;
 }
 
-/* Waits for all stages to be empty, so that no consumer arrives on a barrier that is gone. */
-static void tail(struct tide_lower *l, tide_ir_op op, const struct tide_lower_known *known) {
+/* Waits until all stages are empty, so that no consumer arrives on a barrier that is gone. */
+static void lower_tail(struct tide_lower *l, tide_ir_op op, const struct tide_lower_known *known) {
   tide_ir_value operands[] = {tide_lower_i32(l, 0), tide_lower_i32(l, known->stages),
                               tide_lower_i32(l, 1), state_part(l, op, 1, 0),
                               state_part(l, op, 1, 1)};
@@ -147,7 +152,7 @@ static void tail(struct tide_lower *l, tide_ir_op op, const struct tide_lower_kn
   l->b.before = 0;
   tide_ir_value index = tide_ir_argument(l->ir, l->b.block, 1);
   tide_ir_value phase = tide_ir_argument(l->ir, l->b.block, 2);
-  wait(l, empty(l, known, index), phase);
+  build_wait(l, empty_barrier(l, known, index), phase);
   struct next next = next_state(l, index, phase, known->stages);
   tide_lower_op(l, TIDE_OP_SCF_YIELD, (tide_ir_value[]){next.index, next.phase}, 2, 0, 0);
   l->b = outer;
@@ -165,26 +170,28 @@ static tide_ir_value turn_of(struct tide_lower *l, tide_ir_op op,
 }
 
 static void seq_bar(struct tide_lower *l, tide_ir_op op, const struct tide_lower_known *known) {
-  uint32_t group = number(l, op, TIDE_NAME_GROUP);
+  uint32_t group = integer_attr(l, op, TIDE_NAME_GROUP);
   if (tide_ir_op_kind(l->ir, op) == TIDE_OP_SEQ_BAR_WAIT)
-    wait(l, turn_of(l, op, known, group), state_part(l, op, 1, 1));
-  else arrive(l, turn_of(l, op, known, (group + 1) % known->length));
+    build_wait(l, turn_of(l, op, known, group), state_part(l, op, 1, 1));
+  else build_arrive(l, turn_of(l, op, known, (group + 1) % known->length));
 }
 
-/* Those that act on a barrier and have no result. */
+/* Lowers an operation on a barrier that has no result. */
 static void lower_action(struct tide_lower *l, tide_ir_op op) {
   const struct tide_lower_known *known = tide_lower_known(l, op, 0);
   if (!known) return;
   switch (tide_ir_op_kind(l->ir, op)) {
-    case TIDE_OP_PRODUCER_ACQUIRE: acquire(l, op, known); break;
-    case TIDE_OP_PRODUCER_COMMIT: /* of a TMA pipeline the bytes themselves complete the stage */
-      if (!known->bytes) arrive(l, full(l, known, state_part(l, op, 1, 0)));
+    case TIDE_OP_PRODUCER_ACQUIRE: lower_acquire(l, op, known); break;
+    case TIDE_OP_PRODUCER_COMMIT: /* the bytes themselves complete a TMA pipeline's stage */
+      if (!known->bytes) build_arrive(l, full_barrier(l, known, state_part(l, op, 1, 0)));
       break;
-    case TIDE_OP_PRODUCER_TAIL: tail(l, op, known); break;
+    case TIDE_OP_PRODUCER_TAIL: lower_tail(l, op, known); break;
     case TIDE_OP_CONSUMER_WAIT:
-      wait(l, full(l, known, state_part(l, op, 1, 0)), state_part(l, op, 1, 1));
+      build_wait(l, full_barrier(l, known, state_part(l, op, 1, 0)), state_part(l, op, 1, 1));
       break;
-    case TIDE_OP_CONSUMER_RELEASE: arrive(l, empty(l, known, state_part(l, op, 1, 0))); break;
+    case TIDE_OP_CONSUMER_RELEASE:
+      build_arrive(l, empty_barrier(l, known, state_part(l, op, 1, 0)));
+      break;
     default: seq_bar(l, op, known); break;
   }
   tide_ir_erase(l->ir, op);

@@ -1,14 +1,16 @@
-/* The three tile schedulers: the arithmetic of mods/schedule.c as operations, without branches.
+/* Builds the three tile schedulers: the arithmetic of mods/schedule.c as operations, without
+ * branches.
  *
- * A scheduler is a struct of what is computed once; a work tile one of where it lies. All is
- * unsigned 32-bit: the sizes that mods/schedule.h allows fit. */
+ * A scheduler is a struct of the values that are computed once; a work tile is a struct of a tile's
+ * position. All are unsigned and of 32 bits, which is enough for the sizes that mods/schedule.h
+ * allows. */
 #include "mods/lower_build.h"
 #include "base/alloc.h"
 
 #define STREAMK_MIN 8
 #define STREAMK_GROUPS_MAX 8
 
-/* Of a scheduler. */
+/* Fields of a scheduler. */
 enum {
   TILES_M,
   TILES_N,
@@ -22,7 +24,7 @@ enum {
   BIG,
   SCHEDULER_FIELDS
 };
-/* Of a work tile; the last three are i1. */
+/* Fields of a work tile; the last three are i1. */
 enum {
   LINEAR,
   AT_M,
@@ -52,7 +54,7 @@ tide_ir_type tide_lower_scheduler_type(struct tide_ir *ir) {
   return struct_of(ir, SCHEDULER_FIELDS, 0);
 }
 
-/* ---- short names: what follows is formulas ---- */
+/* ---- short names, for the formulas below ---- */
 
 static value number(struct tide_lower *l, uint32_t n) { return tide_lower_i32(l, (int32_t)n); }
 #define BINARY(name, kind)                                                                         \
@@ -81,22 +83,22 @@ static value same(struct tide_lower *l, value a, value b) {
 static value choose(struct tide_lower *l, value condition, value a, value b) {
   return tide_lower_select(l, condition, a, b);
 }
-/* By a constant that is a power of two. */
+/* Returns the logarithm of a power of two. */
 static uint32_t log_of(uint32_t power) {
   uint32_t log = 0;
   while (power >> (log + 1)) log++;
   return log;
 }
-static value halve(struct tide_lower *l, value a, uint32_t power) {
+static value div_power(struct tide_lower *l, value a, uint32_t power) {
   return tide_lower_binary(l, TIDE_OP_ARITH_SHRUI, a, number(l, log_of(power)));
 }
-static value times(struct tide_lower *l, value a, uint32_t power) {
+static value mul_power(struct tide_lower *l, value a, uint32_t power) {
   return tide_lower_binary(l, TIDE_OP_ARITH_SHLI, a, number(l, log_of(power)));
 }
 static value low_bits(struct tide_lower *l, value a, uint32_t power) {
   return power == 1 ? number(l, 0) : both(l, a, number(l, power - 1));
 }
-/* Up to a multiple of a power of two. */
+/* Rounds up to a multiple of a power of two. */
 static value round_up(struct tide_lower *l, value a, uint32_t power) {
   if (power == 1) return a;
   return both(l, add(l, a, number(l, power - 1)), number(l, ~(power - 1)));
@@ -117,33 +119,33 @@ static uint32_t cluster_major(const struct tide_lower *l, const struct tide_lowe
   return l->cluster[known->along_m ? 0 : 1];
 }
 
-/* Tiles that are dealt out by k tiles, and to how many units. */
+/* Sets the number of tiles that are dealt out by k tiles, and the number of units. */
 static void deal_out(struct tide_lower *l, value tiles, value *field) {
   value wave = field[ADVANCE], zero = number(l, 0), one = number(l, 1), k = field[K];
   uint32_t size = cluster_size(l);
   value full = quotient(l, tiles, wave), tail = rest(l, tiles, wave);
   value whole = sub(l, most(l, full, one), one); /* waves of whole tiles */
-  value sk = times(l, halve(l, sub(l, tiles, mul(l, whole, wave)), size), size);
+  value sk = mul_power(l, div_power(l, sub(l, tiles, mul(l, whole, wave)), size), size);
   value exact = same(l, tail, zero);
   value short_k = below(l, k, number(l, STREAMK_MIN + 1));
   value enough = negate(l, below(l, add(l, tail, tail), wave));
   sk = choose(l, either(l, either(l, exact, short_k), enough), zero, sk);
-  value units = least(l, halve(l, mul(l, sk, k), STREAMK_MIN), wave);
-  units = times(l, halve(l, units, size), size);
+  value units = least(l, div_power(l, mul(l, sk, k), STREAMK_MIN), wave);
+  units = mul_power(l, div_power(l, units, size), size);
   field[SK_UNITS] = units;
   field[SK_TILES] = choose(l, same(l, units, zero), zero, sk);
 }
 
-/* Most groups that divide units and tiles; else most that divide the units; else one. */
-static void group(struct tide_lower *l, const struct tide_lower_known *known, value *field) {
+/* Sets the number of groups: the largest that divides units and tiles, else the largest that
+ * divides the units, else one. */
+static void set_groups(struct tide_lower *l, value *field) {
   uint32_t size = cluster_size(l);
   value zero = number(l, 0), one = number(l, 1);
-  value units = halve(l, field[SK_UNITS], size), tiles = halve(l, field[SK_TILES], size);
+  value units = div_power(l, field[SK_UNITS], size), tiles = div_power(l, field[SK_TILES], size);
   value even = one, fallback = one;
-  (void)known;
   for (uint32_t count = 2; count <= STREAMK_GROUPS_MAX; count++) {
     value groups = number(l, count);
-    value smallest = mul(l, times(l, quotient(l, tiles, groups), size), field[K]);
+    value smallest = mul(l, mul_power(l, quotient(l, tiles, groups), size), field[K]);
     value each = most(l, quotient(l, field[SK_UNITS], groups), one);
     value big_enough = negate(l, below(l, quotient(l, smallest, each), number(l, STREAMK_MIN)));
     value fits =
@@ -165,7 +167,7 @@ static bool shape_fits(struct tide_lower *l, tide_ir_op op) {
   return true;
 }
 
-static void scheduler(struct tide_lower *l, tide_ir_op op) {
+static void lower_scheduler(struct tide_lower *l, tide_ir_op op) {
   const char *raster = tide_ir_get_text(l->ir, op, TIDE_NAME_RASTER);
   struct tide_lower_known what = {.kind = tide_ir_op_kind(l->ir, op)};
   value field[SCHEDULER_FIELDS];
@@ -176,7 +178,7 @@ static void scheduler(struct tide_lower *l, tide_ir_op op) {
   for (int i = 0; i < SCHEDULER_FIELDS; i++) field[i] = zero;
   field[TILES_M] = round_up(l, tide_ir_operand(l->ir, op, 0), what.swizzle * l->cluster[0]);
   field[TILES_N] = round_up(l, tide_ir_operand(l->ir, op, 1), what.swizzle * l->cluster[1]);
-  field[MAJOR] = halve(l, field[what.along_m ? TILES_M : TILES_N], cluster_major(l, &what));
+  field[MAJOR] = div_power(l, field[what.along_m ? TILES_M : TILES_N], cluster_major(l, &what));
   value plane = mul(l, field[TILES_M], field[TILES_N]);
   value tiles = mul(l, plane, tide_ir_operand(l->ir, op, 2));
   field[ADVANCE] = mul(l, tide_lower_register(l, TIDE_OP_NVVM_NCTAID_X),
@@ -185,7 +187,7 @@ static void scheduler(struct tide_lower *l, tide_ir_op op) {
   if (what.kind == TIDE_OP_SCHED_STREAMK) {
     field[K] = tide_ir_operand(l->ir, op, 3);
     deal_out(l, tiles, field);
-    group(l, &what, field);
+    set_groups(l, field);
     field[PIECES] = add(l, field[SK_UNITS], sub(l, tiles, field[SK_TILES]));
   }
   what.value = tide_lower_pack(l, tide_lower_scheduler_type(l->ir), field, SCHEDULER_FIELDS);
@@ -201,7 +203,7 @@ static bool scheduler_of(struct tide_lower *l, tide_ir_op op, struct scheduler *
   return true;
 }
 
-/* ---- where a tile lies ---- */
+/* ---- a tile's position ---- */
 
 static value offset_in_cluster(struct tide_lower *l, bool in_m) {
   uint32_t size = l->cluster[in_m ? 0 : 1];
@@ -214,14 +216,14 @@ static void place_tile(struct tide_lower *l, const struct scheduler *s, value ti
   bool along_m = s->known->along_m;
   uint32_t minor_size = cluster_minor(l, s->known), major_size = cluster_major(l, s->known);
   value plane = mul(l, s->field[TILES_M], s->field[TILES_N]);
-  value block = halve(l, rest(l, tile, plane), minor_size);
-  value cluster = halve(l, block, major_size);
-  value row = halve(l, cluster, s->known->swizzle);
-  value minor = add(l, times(l, quotient(l, row, s->field[MAJOR]), s->known->swizzle),
+  value block = div_power(l, rest(l, tile, plane), minor_size);
+  value cluster = div_power(l, block, major_size);
+  value row = div_power(l, cluster, s->known->swizzle);
+  value minor = add(l, mul_power(l, quotient(l, row, s->field[MAJOR]), s->known->swizzle),
                     low_bits(l, cluster, s->known->swizzle));
-  minor = add(l, times(l, minor, minor_size), offset_in_cluster(l, !along_m));
-  value major =
-      add(l, times(l, rest(l, row, s->field[MAJOR]), major_size), low_bits(l, block, major_size));
+  minor = add(l, mul_power(l, minor, minor_size), offset_in_cluster(l, !along_m));
+  value major = add(l, mul_power(l, rest(l, row, s->field[MAJOR]), major_size),
+                    low_bits(l, block, major_size));
   work[AT_L] = quotient(l, tile, plane);
   work[AT_M] = along_m ? major : minor;
   work[AT_N] = along_m ? minor : major;
@@ -229,8 +231,8 @@ static void place_tile(struct tide_lower *l, const struct scheduler *s, value ti
 
 /* ---- stream-K ---- */
 
-/* An edge between units: k tile `at` of a group. */
-static value snap(struct tide_lower *l, value k, value at) {
+/* Snaps an edge between units, at k tile `at` of a group, to a tile's end if it is near. */
+static value snap_edge(struct tide_lower *l, value k, value at) {
   value in_tile = rest(l, at, k), least_split = number(l, STREAMK_MIN);
   value start = sub(l, at, in_tile);
   value near_end = below(l, sub(l, k, least_split), in_tile);
@@ -242,24 +244,24 @@ struct unit {
   value begin, remains, group;
 };
 
-/* The k tiles of the unit at `linear`, among those of its group. */
+/* Returns the k tiles of the unit at `linear`, counted in its group. */
 static struct unit deal_unit(struct tide_lower *l, const struct scheduler *s, value linear) {
   uint32_t size = cluster_size(l);
   value one = number(l, 1), k = s->field[K], groups = s->field[GROUPS];
-  value cluster = halve(l, linear, size);
+  value cluster = div_power(l, linear, size);
   value group = rest(l, cluster, groups), index = quotient(l, cluster, groups);
-  value tiles = quotient(l, halve(l, s->field[SK_TILES], size), groups);
+  value tiles = quotient(l, div_power(l, s->field[SK_TILES], size), groups);
   tiles = add(l, tiles, tide_lower_extend(l, below(l, group, s->field[BIG]), l->i32));
-  value units = most(l, quotient(l, halve(l, s->field[SK_UNITS], size), groups), one);
+  value units = most(l, quotient(l, div_power(l, s->field[SK_UNITS], size), groups), one);
   value all = mul(l, tiles, k);
   value share = quotient(l, all, units), big = rest(l, all, units);
-  value begin = snap(l, k, add(l, mul(l, share, index), least(l, index, big)));
+  value begin = snap_edge(l, k, add(l, mul(l, share, index), least(l, index, big)));
   index = add(l, index, one);
-  value end = snap(l, k, add(l, mul(l, share, index), least(l, index, big)));
+  value end = snap_edge(l, k, add(l, mul(l, share, index), least(l, index, big)));
   return (struct unit){begin, sub(l, end, begin), group};
 }
 
-/* The last tile of what remains of a unit; the tile's number. */
+/* Cuts the last tile off a unit's remaining k tiles; returns the tile's number. */
 static value cut_tile(struct tide_lower *l, const struct scheduler *s, const struct unit *unit,
                       value *work) {
   value k = s->field[K];
@@ -271,15 +273,16 @@ static value cut_tile(struct tide_lower *l, const struct scheduler *s, const str
   work[K_COUNT] = sub(l, end, begin);
   work[FIRST] = same(l, work[K_BEGIN], number(l, 0));
   work[LAST] = same(l, add(l, work[K_BEGIN], work[K_COUNT]), k);
-  value tile = times(l, add(l, mul(l, in_group, s->field[GROUPS]), unit->group), cluster_size(l));
+  value tile =
+      mul_power(l, add(l, mul(l, in_group, s->field[GROUPS]), unit->group), cluster_size(l));
   value offset = offset_in_cluster(l, s->known->along_m);
-  return add(l, tile, times(l, offset, cluster_minor(l, s->known)));
+  return add(l, tile, mul_power(l, offset, cluster_minor(l, s->known)));
 }
 
 /* ---- pieces of work ---- */
 
-/* What is not there has no place. */
-static value pack(struct tide_lower *l, value *work) {
+/* Packs a work tile; all but `linear` and the unit is 0 or false in an invalid one. */
+static value pack_work(struct tide_lower *l, value *work) {
   for (uint32_t i = AT_M; i <= K_COUNT; i++)
     work[i] = choose(l, work[VALID], work[i], number(l, 0));
   for (uint32_t i = FIRST; i <= LAST; i++) work[i] = both(l, work[VALID], work[i]);
@@ -293,12 +296,12 @@ static value take_piece(struct tide_lower *l, const struct scheduler *s, value l
   work[FIRST] = work[LAST] = yes;
   work[VALID] = below(l, linear, s->field[PIECES]);
   place_tile(l, s, linear, work);
-  return pack(l, work);
+  return pack_work(l, work);
 }
 
-/* The piece at `linear`, or what `rest_of` leaves (if `goes_on`). A unit all of whose k tiles went
- * to its neighbours is passed over: the next piece is a whole tile, since there are no more units
- * than CTAs. */
+/* Takes the piece at `linear`, or the remainder `rest_of` of a unit if `goes_on`. Skips a unit that
+ * lost all k tiles to its neighbours: the next piece is a whole tile, since there are at most as
+ * many units as CTAs. */
 static value take_streamk(struct tide_lower *l, const struct scheduler *s, value linear,
                           value goes_on, const struct unit *rest_of) {
   value work[TILE_FIELDS], zero = number(l, 0), yes = tide_lower_bool(l, true);
@@ -320,7 +323,7 @@ static value take_streamk(struct tide_lower *l, const struct scheduler *s, value
   work[LAST] = choose(l, is_unit, work[LAST], yes);
   work[VALID] = below(l, linear, s->field[PIECES]);
   place_tile(l, s, choose(l, is_unit, tile, whole), work);
-  return pack(l, work);
+  return pack_work(l, work);
 }
 
 static void get_current_work(struct tide_lower *l, tide_ir_op op) {
@@ -343,7 +346,7 @@ static value old_field(struct tide_lower *l, tide_ir_op op, uint32_t field) {
   return tide_lower_field(l, tide_ir_operand(l->ir, op, 1), field, field >= VALID ? l->i1 : l->i32);
 }
 
-static void advance(struct tide_lower *l, tide_ir_op op) {
+static void lower_advance(struct tide_lower *l, tide_ir_op op) {
   struct scheduler s;
   if (!scheduler_of(l, op, &s)) return;
   value linear = old_field(l, op, LINEAR), valid = old_field(l, op, VALID), further, work;
@@ -387,8 +390,8 @@ static void work_get(struct tide_lower *l, tide_ir_op op) {
 void tide_lower_schedule(struct tide_lower *l, tide_ir_op op) {
   switch (tide_ir_op_kind(l->ir, op)) {
     case TIDE_OP_GET_CURRENT_WORK: get_current_work(l, op); break;
-    case TIDE_OP_ADVANCE: advance(l, op); break;
+    case TIDE_OP_ADVANCE: lower_advance(l, op); break;
     case TIDE_OP_WORK_GET: work_get(l, op); break;
-    default: scheduler(l, op); break;
+    default: lower_scheduler(l, op); break;
   }
 }

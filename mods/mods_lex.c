@@ -2,7 +2,7 @@
 
 enum { LETTER = 1, DIGIT = 2, SPACE = 4, WORD_MORE = 8, SUFFIX_MORE = 16 };
 
-/* What a byte may be, by its value. */
+/* Classes of a byte, by its value. */
 static const unsigned char classes[256] = {
     ['\t'] = SPACE,
     ['\n'] = SPACE,
@@ -54,8 +54,6 @@ static const unsigned char classes[256] = {
 
 static bool is_class(char c, int class_) { return classes[(unsigned char)c] & class_; }
 
-bool tide_lex_suffix(unsigned char byte) { return classes[byte] & SUFFIX_MORE; }
-
 static uint32_t skip_space(const char *text, uint32_t length, uint32_t at) {
   for (;;) {
     while (at < length && is_class(text[at], SPACE)) at++;
@@ -64,7 +62,8 @@ static uint32_t skip_space(const char *text, uint32_t length, uint32_t at) {
   }
 }
 
-/* `at` is at the opening quote. 0: it does not end in its line. */
+/* Returns the offset behind the closing quote; 0: not closed on its line. `at` is the opening
+ * quote. */
 static uint32_t string_end(const char *text, uint32_t length, uint32_t at) {
   for (at++; at < length && text[at] != '\n'; at++) {
     if (text[at] == '"') return at + 1;
@@ -73,8 +72,8 @@ static uint32_t string_end(const char *text, uint32_t length, uint32_t at) {
   return 0;
 }
 
-/* %name, ^name, #name, !name: digits only, or a name that begins with none. */
-static struct tide_token sigil(const char *text, uint32_t length, uint32_t at, uint32_t kind) {
+/* Lexes %name, ^name, #name, !name: digits only, or a name that begins with no digit. */
+static struct tide_token lex_sigil(const char *text, uint32_t length, uint32_t at, uint32_t kind) {
   uint32_t end = at + 1;
   if (end < length && is_class(text[end], DIGIT))
     while (end < length && is_class(text[end], DIGIT)) end++;
@@ -85,7 +84,7 @@ static struct tide_token sigil(const char *text, uint32_t length, uint32_t at, u
   return (struct tide_token){end > at + 1 ? kind : TIDE_TOKEN_WRONG, at, end};
 }
 
-static struct tide_token number(const char *text, uint32_t length, uint32_t at) {
+static struct tide_token lex_number(const char *text, uint32_t length, uint32_t at) {
   uint32_t end = at;
   if (text[at] == '0' && at + 2 < length && text[at + 1] == 'x' &&
       (is_class(text[at + 2], DIGIT) ||
@@ -107,7 +106,7 @@ static struct tide_token number(const char *text, uint32_t length, uint32_t at) 
   return (struct tide_token){TIDE_TOKEN_FLOAT, at, end};
 }
 
-static struct tide_token symbol(const char *text, uint32_t length, uint32_t at) {
+static struct tide_token lex_symbol(const char *text, uint32_t length, uint32_t at) {
   uint32_t end = at + 1;
   if (end < length && text[end] == '"') end = string_end(text, length, end);
   else if (end < length && is_class(text[end], LETTER))
@@ -116,7 +115,7 @@ static struct tide_token symbol(const char *text, uint32_t length, uint32_t at) 
   return (struct tide_token){end ? TIDE_TOKEN_SYMBOL : TIDE_TOKEN_WRONG, at, end ? end : at + 1};
 }
 
-static struct tide_token punctuation(const char *text, uint32_t length, uint32_t at) {
+static struct tide_token lex_punctuation(const char *text, uint32_t length, uint32_t at) {
   char c = text[at], next = at + 1 < length ? text[at + 1] : 0;
   if (c == '-' && next == '>') return (struct tide_token){TIDE_TOKEN_ARROW, at, at + 2};
   if (c == ':' && next == ':') return (struct tide_token){TIDE_TOKEN_COLONS, at, at + 2};
@@ -151,18 +150,18 @@ struct tide_token tide_lex(const char *text, uint32_t length, uint32_t at) {
     while (end < length && is_class(text[end], WORD_MORE)) end++;
     return (struct tide_token){TIDE_TOKEN_WORD, at, end};
   }
-  if (is_class(c, DIGIT)) return number(text, length, at);
+  if (is_class(c, DIGIT)) return lex_number(text, length, at);
   switch (c) {
-    case '%': return sigil(text, length, at, TIDE_TOKEN_VALUE);
-    case '^': return sigil(text, length, at, TIDE_TOKEN_BLOCK);
-    case '#': return sigil(text, length, at, TIDE_TOKEN_HASH);
-    case '!': return sigil(text, length, at, TIDE_TOKEN_BANG);
-    case '@': return symbol(text, length, at);
+    case '%': return lex_sigil(text, length, at, TIDE_TOKEN_VALUE);
+    case '^': return lex_sigil(text, length, at, TIDE_TOKEN_BLOCK);
+    case '#': return lex_sigil(text, length, at, TIDE_TOKEN_HASH);
+    case '!': return lex_sigil(text, length, at, TIDE_TOKEN_BANG);
+    case '@': return lex_symbol(text, length, at);
     case '"':
       end = string_end(text, length, at);
       return (struct tide_token){end ? TIDE_TOKEN_STRING : TIDE_TOKEN_WRONG, at,
                                  end ? end : at + 1};
-    default: return punctuation(text, length, at);
+    default: return lex_punctuation(text, length, at);
   }
 }
 

@@ -1,4 +1,4 @@
-/* mods/mods_lex.h: a text of MLIR as tokens. */
+/* mods/mods_lex.h: splits MLIR text into tokens. */
 #ifndef TIDE_MODS_LEX_H
 #define TIDE_MODS_LEX_H
 
@@ -6,7 +6,7 @@
 
 enum tide_token_kind {
   TIDE_TOKEN_END,
-  TIDE_TOKEN_WRONG,  /* a byte that begins nothing; a string that does not end */
+  TIDE_TOKEN_WRONG,  /* a byte that begins no token; an unterminated string */
   TIDE_TOKEN_WORD,   /* arith.addi, true, i32 */
   TIDE_TOKEN_VALUE,  /* %x */
   TIDE_TOKEN_BLOCK,  /* ^bb */
@@ -26,16 +26,14 @@ struct tide_token {
   uint32_t start, end; /* offsets */
 };
 
-/* The length of the byte order mark at the text's start; 0: the text has none. */
+/* Returns the length of the byte order mark at the text's start; 0: the text has none. */
 static inline uint32_t tide_lex_byte_order_mark(const char *text, size_t length) {
   return length >= 3 && text[0] == '\xef' && text[1] == '\xbb' && text[2] == '\xbf' ? 3 : 0;
 }
-/* The token at or behind `at`. */
+/* Returns the token at or behind `at`. */
 struct tide_token tide_lex(const char *text, uint32_t length, uint32_t at);
-/* Does a suffix such as %name go on with this byte? */
-bool tide_lex_suffix(unsigned char byte);
-/* The end of what opens with <, ( , [ or { at `at`: the offset behind the bracket that closes it.
- * 0: it is not closed, or nested too deep. */
+/* Returns the offset behind the bracket that closes the <, (, [ or { at `at`. 0: unclosed, or
+ * nested too deep. */
 uint32_t tide_lex_balanced(const char *text, uint32_t length, uint32_t at);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the public header shows: modules, and probes put into them. */
+/* Implements the public header: modules, and probes inserted into them. */
 #include "base/params.h"
 #include "mods/verify.h"
 #include "base/alloc.h"
@@ -59,20 +59,20 @@ size_t tide_mods_memory(const struct tide_mods_module *module) {
   return sizeof *module + tide_ir_memory(module->ir);
 }
 
-static void append(void *self, const char *bytes, size_t size) {
+static void append_text(void *self, const char *bytes, size_t size) {
   tide_text_bytes(self, bytes, size);
 }
 
 size_t tide_mods_print(struct tide_mods_module *module, bool generic, char *buffer, size_t size) {
   struct tide_ir_print_params params = {.generic = generic};
   struct tide_text text;
-  struct tide_ir_out out = {append, &text};
+  struct tide_ir_out out = {append_text, &text};
   tide_text_init(&text, buffer, size);
   enum tide_status status = tide_ir_print(module->ir, module->ir->module, &params, &out);
   return status == TIDE_OK ? text.length : 0;
 }
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 uint64_t tide_mods_participants(struct tide_mods_cluster cluster, enum tide_mods_mma mma) {
   bool pairs = mma == TIDE_MODS_MMA_2SM;
@@ -122,7 +122,7 @@ static bool is_named(const struct tide_ir *ir, tide_ir_value first, uint32_t cou
   return own && strlen(name) == length && memcmp(own, name, length) == 0;
 }
 
-/* In a block, as far as `end`: its arguments and what is defined there. */
+/* Returns the value `name` among a block's arguments and the results before `end`; 0: none. */
 static tide_ir_value named_in(const struct tide_ir *ir, tide_ir_block block, tide_ir_op end,
                               const char *name) {
   const struct tide_ir_block_record *record = tide_ir_block_of(ir, block);
@@ -165,7 +165,7 @@ static enum tide_status status_after(const struct tide_mods_cursor *cursor, tide
                                                  : TIDE_NOMEM;
 }
 
-static tide_ir_attr flag(struct tide_ir *ir, enum tide_mods_mma mma) {
+static tide_ir_attr mma_attr(struct tide_ir *ir, enum tide_mods_mma mma) {
   struct tide_ir_named named = {TIDE_NAME_IS_2CTA_MMA,
                                 tide_ir_attr_bool(ir, mma == TIDE_MODS_MMA_2SM)};
   return tide_ir_attr_dictionary(ir, &named, 1);
@@ -187,7 +187,7 @@ enum tide_status tide_mods_mainloop_begin(struct tide_mods_cursor *cursor,
   tide_ir_value participants = tide_ir_build_integer(&builder, i64, (int64_t)mask);
   tide_ir_op op =
       tide_ir_build(&builder, TIDE_OP_MODS_START, (tide_ir_value[]){scheduler, participants}, 2,
-                    &i64, 1, flag(ir, mma), 0);
+                    &i64, 1, mma_attr(ir, mma), 0);
   if (op)
     *out_window =
         (struct tide_mods_window){scheduler, participants, tide_ir_result(ir, op, 0), mma};
@@ -202,7 +202,7 @@ enum tide_status tide_mods_mainloop_end(struct tide_mods_cursor *cursor,
   tide_ir_type i64 = tide_ir_integer(ir, 64);
   tide_ir_value operands[] = {window->scheduler, window->participants, window->started};
   tide_ir_op op = tide_ir_build(&builder, TIDE_OP_MODS_END, operands, 3, &i64, out_elapsed ? 1 : 0,
-                                flag(ir, window->mma), 0);
+                                mma_attr(ir, window->mma), 0);
   if (op && out_elapsed) *out_elapsed = tide_ir_result(ir, op, 0);
   return status_after(cursor, op);
 }

@@ -1,5 +1,5 @@
-/* mods/names.h: names of attributes that the code asks for. Every ir interns them first, in this
- * order, so that an enum is the string's number. */
+/* mods/names.h: names of attributes that the code uses. Every ir interns them first, in this order,
+ * so that an enumerator is the string's number. */
 #ifndef TIDE_MODS_NAMES_H
 #define TIDE_MODS_NAMES_H
 

@@ -1,5 +1,4 @@
-/* mods/ops.h: the kinds of operations. What is known of each stands in one table, mods/ops_table.h.
- */
+/* mods/ops.h: the kinds of operations. One table, mods/ops_table.h, describes them all. */
 #ifndef TIDE_MODS_OPS_H
 #define TIDE_MODS_OPS_H
 
@@ -10,33 +9,33 @@ enum tide_ir_kind {
 #define OP(name, text, signature, traits, effects, form, attributes) TIDE_OP_##name,
 #include "mods/ops_table.h"
 #undef OP
-  TIDE_IR_KINDS /* from here on: names that the table does not have, numbered in each ir */
+  TIDE_IR_KINDS /* kinds from here on: names that the table does not have, numbered in each ir */
 };
 
 enum tide_ir_trait {
-  TIDE_IR_TERMINATOR = 1, /* ends its block; only such a one does */
-  TIDE_IR_ISOLATED = 2,   /* its regions use no value from outside */
+  TIDE_IR_TERMINATOR = 1, /* ends its block; no other operation may end one */
+  TIDE_IR_ISOLATED = 2,   /* regions use no value from outside */
   TIDE_IR_SYMBOL = 4,     /* has a sym_name, unique in its symbol table */
   TIDE_IR_SYMBOL_TABLE = 8,
   TIDE_IR_ONE_BLOCK = 16,     /* each region has at most one block */
-  TIDE_IR_OPEN = 32,          /* its blocks need no terminator */
+  TIDE_IR_OPEN = 32,          /* blocks need no terminator */
   TIDE_IR_CALLABLE = 64,      /* function_type; the entry block's arguments are its inputs */
   TIDE_IR_SYMBOL_MAYBE = 128, /* may have a sym_name */
-  TIDE_IR_MODS_NAME = 256     /* of "MODS Async Dispatch"; MLIR 19 has no such operation */
+  TIDE_IR_MODS_NAME = 256     /* from "MODS Async Dispatch"; MLIR 19 has no such operation */
 };
 
-/* What else than its results shows that an operation ran. */
+/* Effects of an operation besides its results. */
 enum tide_ir_effect {
   TIDE_IR_PURE = 0,
   TIDE_IR_READS = 1,
-  TIDE_IR_WRITES = 2, /* stays, even if its results are unused */
+  TIDE_IR_WRITES = 2, /* kept even if its results are unused */
   TIDE_IR_ANY = 3,
-  TIDE_IR_RECURSIVE = 4 /* those of the operations in its regions */
+  TIDE_IR_RECURSIVE = 4 /* the effects of the operations in its regions */
 };
 
-/* How its custom form is written; mods/forms.h. */
+/* Custom forms: forms.c reads them, print_forms.c prints them. */
 enum tide_ir_form {
-  TIDE_FORM_GENERIC,  /* it has none */
+  TIDE_FORM_GENERIC,  /* no custom form */
   TIDE_FORM_PLAIN,    /* attr-dict */
   TIDE_FORM_RESULT,   /* attr-dict `:` type */
   TIDE_FORM_OPERANDS, /* (operands `:` types)? attr-dict */
@@ -71,7 +70,7 @@ enum tide_ir_form {
   TIDE_FORM_BULK_WAIT
 };
 
-/* What an attribute that belongs to an operation has to be. */
+/* Constraints on the attributes that belong to an operation. */
 enum tide_ir_want {
   TIDE_WANT_ANY,
   TIDE_WANT_I32,
@@ -82,7 +81,7 @@ enum tide_ir_want {
   TIDE_WANT_STRING,
   TIDE_WANT_SYMBOL,
   TIDE_WANT_TYPE,
-  TIDE_WANT_FUNCTION, /* a type: a function's */
+  TIDE_WANT_FUNCTION, /* a type attribute: a function type */
   TIDE_WANT_DENSE,    /* array<i32: …> */
   TIDE_WANT_ARRAY
 };
@@ -100,10 +99,10 @@ struct tide_ir_op_info {
   uint8_t effects; /* bits of enum tide_ir_effect */
   uint8_t form;
   const struct tide_ir_attribute_info
-      *attributes; /* the operation's own; others may be there, too */
+      *attributes; /* the operation's own; others are allowed, too */
 };
 
-/* Of kinds below TIDE_IR_KINDS. */
+/* Indexed by kind, below TIDE_IR_KINDS. */
 extern const struct tide_ir_op_info tide_ir_ops[TIDE_IR_KINDS];
 
 #endif

@@ -1,14 +1,15 @@
-/* mods/ops_table.h: every operation, once: what the parser, the printer, the verifier and the
- * folding know of it. Included where OP is defined.
+/* mods/ops_table.h: every operation, once: the facts that the parser, the printer, the verifier and
+ * the folding need. Included where OP is defined.
  *
  * OP(NAME, text, signature, traits, effects, form, attributes)
  *
  * The signature is "operands>results", a letter each:
- *   a any   i integer or index   n integer   b i1   w i32   l i64   x index   f float   v integer
- * or float   j integer or pointer   p !llvm.ptr   P pipeline   S pipeline_state   Q seq_bar   H
- * pipeline or seq_bar   T tile_scheduler W work_tile   0 1 2 the type of that operand   ?x perhaps
- * an x (at the end)   * any number of any type
- */
+ *   a any                 i integer or index      n integer               b i1
+ *   w i32                 l i64                   x index                 f float
+ *   v integer or float    j integer or pointer    p !llvm.ptr             P pipeline
+ *   S pipeline_state      Q seq_bar               H pipeline or seq_bar   T tile_scheduler
+ *   W work_tile           0 1 2 the type of that operand
+ *   ?x an optional x (at the end)                 * any number of any type */
 
 /* ---- builtin, func, gpu ---- */
 OP(BUILTIN_MODULE, "builtin.module", ">", ISOLATED | SYMBOL_TABLE | ONE_BLOCK | OPEN | SYMBOL_MAYBE,
@@ -94,7 +95,7 @@ OP(SCF_CONDITION, "scf.condition", "b*>", TERMINATOR, 0, CONDITION, none)
 OP(CF_BR, "cf.br", "*>", TERMINATOR, 0, BRANCH, none)
 OP(CF_COND_BR, "cf.cond_br", "b*>", TERMINATOR, 0, COND_BRANCH, segments)
 
-/* ---- llvm: memory, and what the lowering makes ---- */
+/* ---- llvm: memory, and the lowering's output ---- */
 OP(LLVM_FUNC, "llvm.func", ">", ISOLATED | SYMBOL, WRITES, LLVM_FUNC, llvm_func)
 OP(LLVM_RETURN, "llvm.return", "*>", TERMINATOR, 0, OPERANDS, none)
 OP(LLVM_CALL, "llvm.call", "*>*", 0, ANY, GENERIC, llvm_call)
@@ -155,7 +156,7 @@ OP(LLVM_COND_BR, "llvm.cond_br", "b*>", TERMINATOR, 0, COND_BRANCH, segments)
 OP(LLVM_UNREACHABLE, "llvm.unreachable", ">", TERMINATOR, 0, PLAIN, none)
 OP(LLVM_FMA, "llvm.intr.fma", "f00>0", 0, 0, GENERIC, fastmath_flags)
 
-/* ---- nvvm; MODS_NAME: only "MODS Async Dispatch" has it, not MLIR 19 ---- */
+/* ---- nvvm; MODS_NAME: in "MODS Async Dispatch" only, not in MLIR 19 ---- */
 OP(NVVM_TID_X, "nvvm.read.ptx.sreg.tid.x", ">w", 0, 0, RESULT, none)
 OP(NVVM_TID_Y, "nvvm.read.ptx.sreg.tid.y", ">w", 0, 0, RESULT, none)
 OP(NVVM_TID_Z, "nvvm.read.ptx.sreg.tid.z", ">w", 0, 0, RESULT, none)

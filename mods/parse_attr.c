@@ -1,4 +1,4 @@
-/* Attributes, aliases, locations. */
+/* Parses attributes and aliases. */
 #include "mods/ir_parser.h"
 #include "mods/decimal.h"
 #include "mods/intern.h"
@@ -45,7 +45,7 @@ static tide_ir_attr float_attr(struct tide_parser *parser, tide_ir_type type, do
   return tide_ir_attr_float(parser->ir, type, value);
 }
 
-/* Does it fit, signed or unsigned? */
+/* True if the value fits the type, signed or unsigned. */
 static bool fits_type(const struct tide_ir_type_record *type, int64_t value) {
   unsigned bits = type->kind == TIDE_IR_INTEGER ? type->a : 64;
   if (bits == 64) return true;
@@ -53,8 +53,8 @@ static bool fits_type(const struct tide_ir_type_record *type, int64_t value) {
   return (uint64_t)value < (uint64_t)1 << bits;
 }
 
-/* The same bits, sign-extended. */
-static int64_t wrap(const struct tide_ir_type_record *type, int64_t value) {
+/* Returns the value sign-extended from the type's width. */
+static int64_t sign_extend(const struct tide_ir_type_record *type, int64_t value) {
   if (type->kind != TIDE_IR_INTEGER || type->a == 64 || type->b == TIDE_IR_UNSIGNED) return value;
   unsigned shift = 64 - type->a;
   return (int64_t)((uint64_t)value << shift) >> shift;
@@ -77,17 +77,17 @@ static tide_ir_attr integer_of_type(struct tide_parser *parser, tide_ir_type typ
   }
   if (record->kind == TIDE_IR_INTEGER && record->a == 1 && record->b == TIDE_IR_SIGNLESS)
     return tide_ir_attr_bool(parser->ir, value & 1);
-  return tide_ir_attr_integer(parser->ir, type, wrap(record, value));
+  return tide_ir_attr_integer(parser->ir, type, sign_extend(record, value));
 }
 
-/* `: type` behind a number; `fallback` if there is none. 0: wrong. */
+/* Returns `given` if not 0; else the `: type` behind a number, or `fallback`. 0: an error. */
 static tide_ir_type number_type(struct tide_parser *parser, tide_ir_type given,
                                 tide_ir_type fallback) {
   if (given) return given;
   return tide_take(parser, ':') ? tide_parse_type(parser) : fallback;
 }
 
-static tide_ir_attr number(struct tide_parser *parser, tide_ir_type given) {
+static tide_ir_attr parse_number(struct tide_parser *parser, tide_ir_type given) {
   bool negative = parser->token.kind == '-';
   uint32_t start = parser->token.start;
   struct tide_token next =
@@ -114,7 +114,7 @@ static tide_ir_attr number(struct tide_parser *parser, tide_ir_type given) {
 
 /* ---- others ---- */
 
-static tide_ir_attr symbol(struct tide_parser *parser) {
+static tide_ir_attr parse_symbol(struct tide_parser *parser) {
   tide_ir_string path[16];
   size_t count = 0;
   do {
@@ -128,7 +128,7 @@ static tide_ir_attr symbol(struct tide_parser *parser) {
   return tide_ir_attr_symbol(parser->ir, path, count);
 }
 
-static tide_ir_attr array(struct tide_parser *parser) {
+static tide_ir_attr parse_array(struct tide_parser *parser) {
   size_t base = parser->operands.count;
   tide_ir_attr attr = 0;
   tide_advance(parser);
@@ -146,8 +146,8 @@ static tide_ir_attr array(struct tide_parser *parser) {
   return attr;
 }
 
-/* One element of array<T: …>; as a number. */
-static bool element(struct tide_parser *parser, tide_ir_type type, int64_t *out_value) {
+/* Parses one element of array<T: …> as a number. */
+static bool parse_element(struct tide_parser *parser, tide_ir_type type, int64_t *out_value) {
   if (tide_take_word(parser, "true")) {
     *out_value = 1;
     return true;
@@ -156,12 +156,12 @@ static bool element(struct tide_parser *parser, tide_ir_type type, int64_t *out_
     *out_value = 0;
     return true;
   }
-  tide_ir_attr attr = number(parser, type);
+  tide_ir_attr attr = parse_number(parser, type);
   *out_value = tide_ir_attr_of(parser->ir, attr)->integer;
   return attr != 0;
 }
 
-/* array<i32: 1, 2> */
+/* Parses array<i32: 1, 2>. */
 static tide_ir_attr dense_array(struct tide_parser *parser) {
   int64_t few[64];
   size_t count = 0;
@@ -175,15 +175,15 @@ static tide_ir_attr dense_array(struct tide_parser *parser) {
         tide_wrong(parser, "a dense array has at most 64 elements here");
         return 0;
       }
-      if (!element(parser, type, &few[count++])) return 0;
+      if (!parse_element(parser, type, &few[count++])) return 0;
     } while (tide_take(parser, ','));
   }
   if (!tide_expect(parser, '>', "'>'")) return 0;
   return tide_ir_attr_dense(parser->ir, type, few, count);
 }
 
-/* The text from the token on, with what is in <> behind it, and perhaps a type. */
-static tide_ir_attr opaque(struct tide_parser *parser) {
+/* Takes the token, the <…> or […] behind it and an optional type as an opaque attribute. */
+static tide_ir_attr parse_opaque(struct tide_parser *parser) {
   uint32_t start = parser->token.start, end = parser->token.end;
   struct tide_token next = tide_lex(parser->text, parser->length, end);
   while (next.kind == '<' || next.kind == '[') { /* distinct[0]<…> */
@@ -201,7 +201,7 @@ static tide_ir_attr opaque(struct tide_parser *parser) {
   return tide_ir_attr_opaque(parser->ir, parser->text + start, end - start, type);
 }
 
-static tide_ir_attr hash(struct tide_parser *parser) {
+static tide_ir_attr parse_hash(struct tide_parser *parser) {
   const char *text = parser->text + parser->token.start;
   uint32_t length = parser->token.end - parser->token.start;
   tide_ir_attr attr;
@@ -211,16 +211,16 @@ static tide_ir_attr hash(struct tide_parser *parser) {
   }
   if ((attr = tide_parse_place_attr(parser))) return attr;
   for (uint32_t i = 0; i < length; i++)
-    if (text[i] == '.') return opaque(parser);
+    if (text[i] == '.') return parse_opaque(parser);
   if (parser->token.end < parser->length && parser->text[parser->token.end] == '<')
-    return opaque(parser);
+    return parse_opaque(parser);
   tide_wrong(parser, "undefined symbol alias id '%.*s'", (int)(length < 60 ? length - 1 : 60),
              text + 1);
   return 0;
 }
 
-/* true, unit, array<…>, dense<…>, or a type. */
-static tide_ir_attr word(struct tide_parser *parser) {
+/* Parses true, false, unit, array<…>, loc(…), dense<…> and other opaque words, or a type. */
+static tide_ir_attr parse_word(struct tide_parser *parser) {
   struct tide_ir *ir = parser->ir;
   struct tide_token next = tide_lex(parser->text, parser->length, parser->token.end);
   if (tide_take_word(parser, "true")) return tide_ir_attr_bool(ir, true);
@@ -233,15 +233,15 @@ static tide_ir_attr word(struct tide_parser *parser) {
   static const char *const opaques[] = {"dense",      "dense_resource", "sparse",  "affine_map",
                                         "affine_set", "strided",        "distinct"};
   for (size_t i = 0; i < sizeof opaques / sizeof *opaques; i++)
-    if (tide_is_word(parser, opaques[i])) return opaque(parser);
+    if (tide_is_word(parser, opaques[i])) return parse_opaque(parser);
   tide_ir_type type = tide_parse_type(parser);
   return type ? tide_ir_attr_type(ir, type) : 0;
 }
 
-static tide_ir_attr string(struct tide_parser *parser) {
+static tide_ir_attr parse_string(struct tide_parser *parser) {
   tide_ir_string text = tide_unquote(parser, parser->token.start, parser->token.end);
   tide_advance(parser);
-  /* MLIR lets a string have a type; none of ours does. */
+  /* MLIR allows a typed string; no attribute here has one. */
   size_t length;
   const char *bytes = tide_ir_string_text(parser->ir, text, &length);
   return text ? tide_ir_attr_string(parser->ir, bytes, length) : 0;
@@ -251,7 +251,7 @@ tide_ir_attr tide_parse_attr_typed(struct tide_parser *parser, tide_ir_type type
   switch (parser->token.kind) {
     case '-':
     case TIDE_TOKEN_INTEGER:
-    case TIDE_TOKEN_FLOAT: return number(parser, type);
+    case TIDE_TOKEN_FLOAT: return parse_number(parser, type);
     default: return tide_parse_attr(parser);
   }
 }
@@ -262,12 +262,12 @@ tide_ir_attr tide_parse_attr(struct tide_parser *parser) {
   switch (parser->token.kind) {
     case '-':
     case TIDE_TOKEN_INTEGER:
-    case TIDE_TOKEN_FLOAT: attr = number(parser, 0); break;
-    case TIDE_TOKEN_STRING: attr = string(parser); break;
-    case TIDE_TOKEN_SYMBOL: attr = symbol(parser); break;
-    case TIDE_TOKEN_HASH: attr = hash(parser); break;
-    case TIDE_TOKEN_WORD: attr = word(parser); break;
-    case '[': attr = array(parser); break;
+    case TIDE_TOKEN_FLOAT: attr = parse_number(parser, 0); break;
+    case TIDE_TOKEN_STRING: attr = parse_string(parser); break;
+    case TIDE_TOKEN_SYMBOL: attr = parse_symbol(parser); break;
+    case TIDE_TOKEN_HASH: attr = parse_hash(parser); break;
+    case TIDE_TOKEN_WORD: attr = parse_word(parser); break;
+    case '[': attr = parse_array(parser); break;
     case '{':
       if (tide_parse_dictionary(parser, &attr) && !attr) attr = tide_ir_attr_empty(parser->ir);
       break;
@@ -284,7 +284,7 @@ tide_ir_attr tide_parse_attr(struct tide_parser *parser) {
 
 /* ---- dictionaries ---- */
 
-static bool entry(struct tide_parser *parser) {
+static bool parse_entry(struct tide_parser *parser) {
   struct tide_token token = parser->token;
   tide_ir_string name;
   tide_ir_attr value;
@@ -313,7 +313,7 @@ bool tide_parse_attrs_behind(struct tide_parser *parser, size_t first) {
     struct tide_token token = parser->token;
     size_t last = parser->named.count;
     if (last - base > 2 * 512) return tide_wrong(parser, "too many attributes");
-    if (!entry(parser)) return false;
+    if (!parse_entry(parser)) return false;
     for (size_t i = first; i < last; i += 2)
       if (parser->named.data[i] == parser->named.data[last]) {
         parser->token = token;
@@ -328,7 +328,7 @@ bool tide_parse_attrs_behind(struct tide_parser *parser, size_t first) {
 
 enum braces { BRACES_REGION, BRACES_DICTIONARY, BRACES_EITHER };
 
-/* True if the token is the one operation that is a region by itself. */
+/* True if the token is the one operation that may be alone in a region. */
 static bool is_yield(const struct tide_parser *parser, struct tide_token token) {
   static const char *const names[] = {"cutlass.async.yield", "nv_tileas.async.yield"};
   size_t length = token.end - token.start;
@@ -338,8 +338,8 @@ static bool is_yield(const struct tide_parser *parser, struct tide_token token) 
   return false;
 }
 
-/* Classifies what opens at `open` by its first two tokens. No operation goes on with `=` or a comma
- * behind its name. `{}` and `{name}` are either; *out_behind is then the offset behind them. */
+/* Classifies the braces at `open` by their first two tokens. No operation's name is followed by `=`
+ * or a comma. `{}` and `{name}` may be either; *out_behind is then the offset behind them. */
 static enum braces classify_braces(const struct tide_parser *parser, struct tide_token open,
                                    uint32_t *out_behind) {
   struct tide_token first = tide_lex(parser->text, parser->length, open.end);
@@ -357,7 +357,7 @@ bool tide_dictionary_is_next(const struct tide_parser *parser) {
   if (parser->token.kind != '{') return false;
   enum braces braces = classify_braces(parser, parser->token, &behind);
   if (braces != BRACES_EITHER) return braces == BRACES_DICTIONARY;
-  /* Neither is a region that may stand, so a region must follow. */
+  /* Neither `{}` nor `{name}` is a valid region, so a dictionary must precede a region. */
   return tide_lex(parser->text, parser->length, behind).kind == '{';
 }
 

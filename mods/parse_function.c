@@ -1,9 +1,9 @@
-/* Modules, functions and globals, read. */
+/* Parses modules, functions and globals. */
 #include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "base/alloc.h"
 
-/* What stands in a function's parentheses. */
+/* The parts of a function's signature. */
 struct signature {
   struct tide_stack arguments;       /* offset, length, type of each; offset 0: no name */
   struct tide_stack inputs, results; /* types */
@@ -19,7 +19,7 @@ static void free_signature(struct tide_parser *parser, struct signature *signatu
     tide_free(parser->ir->allocator, stacks[i]->data, stacks[i]->capacity, sizeof *stacks[i]->data);
 }
 
-/* A dictionary, perhaps an empty one. */
+/* Pushes a dictionary, empty if absent. Sets *any if one is present. */
 static bool dictionary_or_empty(struct tide_parser *parser, struct tide_stack *stack, bool *any) {
   tide_ir_attr attr = 0;
   if (parser->token.kind == '{') *any = true;
@@ -27,8 +27,8 @@ static bool dictionary_or_empty(struct tide_parser *parser, struct tide_stack *s
   return tide_push(parser, stack, attr ? attr : tide_ir_attr_empty(parser->ir));
 }
 
-/* %a: type {attrs}, or only a type, in a declaration. */
-static bool argument(struct tide_parser *parser, struct signature *signature) {
+/* Parses %a: type {attrs}; only a type in a declaration. */
+static bool parse_argument(struct tide_parser *parser, struct signature *signature) {
   struct tide_token token = parser->token;
   tide_ir_location ignored = 0;
   bool named = token.kind == TIDE_TOKEN_VALUE;
@@ -46,18 +46,18 @@ static bool argument(struct tide_parser *parser, struct signature *signature) {
          tide_parse_location(parser, &ignored);
 }
 
-static bool result(struct tide_parser *parser, struct signature *signature) {
+static bool parse_result(struct tide_parser *parser, struct signature *signature) {
   tide_ir_type type = tide_parse_type(parser);
   return type && tide_push(parser, &signature->results, type) &&
          dictionary_or_empty(parser, &signature->result_attrs, &signature->has_result_attrs);
 }
 
-/* (%a: t, …) (-> t | -> (t, …))? */
+/* Parses (%a: t, …) (-> t | -> (t, …))? */
 static bool parse_signature(struct tide_parser *parser, struct signature *signature) {
   if (!tide_expect(parser, '(', "'('")) return false;
   if (!tide_take(parser, ')')) {
     do
-      if (!argument(parser, signature)) return false;
+      if (!parse_argument(parser, signature)) return false;
     while (tide_take(parser, ','));
     if (!tide_expect(parser, ')', "')'")) return false;
   }
@@ -70,7 +70,7 @@ static bool parse_signature(struct tide_parser *parser, struct signature *signat
   tide_advance(parser);
   if (tide_take(parser, ')')) return true;
   do
-    if (!result(parser, signature)) return false;
+    if (!parse_result(parser, signature)) return false;
   while (tide_take(parser, ','));
   return tide_expect(parser, ')', "')'");
 }
@@ -81,7 +81,7 @@ static bool add_array(struct tide_parser *parser, bool wanted, tide_ir_string na
          tide_add_attr(parser, name, tide_ir_attr_array(parser->ir, items->data, items->count));
 }
 
-/* !llvm.func<…>: one result at most. */
+/* Returns !llvm.func<…>. More than one result is an error; 0. */
 static tide_ir_type llvm_type(struct tide_parser *parser, struct signature *signature) {
   tide_ir_type nothing = tide_ir_type_get(parser->ir, TIDE_IR_LLVM_VOID, 0, 0);
   if (signature->results.count > 1) {
@@ -116,8 +116,8 @@ static bool add_text(struct tide_parser *parser, tide_ir_string name, const char
   return tide_add_attr(parser, name, tide_ir_attr_text(parser->ir, text));
 }
 
-/* public, private, nested; for llvm.func a linkage. */
-static bool visibility(struct tide_parser *parser, const struct tide_op_state *op) {
+/* Parses public, private or nested; for llvm.func a linkage. */
+static bool parse_visibility(struct tide_parser *parser, const struct tide_op_state *op) {
   static const char *const words[] = {"private", "public", "nested"};
   static const char *const linkages[] = {"external", "internal", "private", "weak", "linkonce"};
   if (op->kind == TIDE_OP_LLVM_FUNC) {
@@ -146,11 +146,11 @@ static bool symbol_name(struct tide_parser *parser) {
          tide_add_attr(parser, TIDE_NAME_SYM_NAME, tide_ir_attr_string(parser->ir, text, length));
 }
 
-static bool attributes(struct tide_parser *parser) {
+static bool parse_attributes(struct tide_parser *parser) {
   return !tide_take_word(parser, "attributes") || tide_parse_attr_dict(parser);
 }
 
-/* A module's region has a block, even if nothing is in it. */
+/* Gives a module's region a block, even if the module is empty. */
 static bool one_block(struct tide_parser *parser) {
   struct tide_ir *ir = parser->ir;
   tide_ir_region region = parser->regions.data[parser->regions.count - 1];
@@ -160,19 +160,19 @@ static bool one_block(struct tide_parser *parser) {
   return block != 0;
 }
 
-static bool module(struct tide_parser *parser, const struct tide_op_state *op) {
+static bool parse_module(struct tide_parser *parser, const struct tide_op_state *op) {
   bool gpu = op->kind == TIDE_OP_GPU_MODULE;
   if ((gpu || parser->token.kind == TIDE_TOKEN_SYMBOL) && !symbol_name(parser)) return false;
   if (gpu && parser->token.kind == '[') {
     tide_ir_attr targets = tide_parse_attr(parser);
     if (!targets || !tide_add_attr(parser, TIDE_NAME_TARGETS, targets)) return false;
   }
-  if (!attributes(parser) || !tide_parse_region(parser, true, NULL, 0)) return false;
+  if (!parse_attributes(parser) || !tide_parse_region(parser, true, NULL, 0)) return false;
   return gpu ? tide_implicit_end(parser, TIDE_OP_GPU_MODULE_END) : one_block(parser);
 }
 
-/* Memory of a function itself: memrefs, which this subset does without. */
-static bool attributions(struct tide_parser *parser) {
+/* Rejects memory of the function itself: memrefs are not in this subset. */
+static bool reject_attributions(struct tide_parser *parser) {
   if (tide_is_word(parser, "workgroup") || tide_is_word(parser, "private"))
     return tide_wrong(parser, "memory attributions are not supported; shared memory is an "
                               "llvm.mlir.global with addr_space = 3 : i32");
@@ -186,7 +186,7 @@ static bool names_are_there(struct tide_parser *parser, const struct signature *
   return true;
 }
 
-static bool body(struct tide_parser *parser, const struct signature *signature) {
+static bool parse_body(struct tide_parser *parser, const struct signature *signature) {
   if (parser->token.kind != '{') {
     tide_ir_region region = tide_chunks_add(&parser->ir->regions, 1, true);
     return region && tide_push(parser, &parser->regions, region);
@@ -198,27 +198,27 @@ static bool body(struct tide_parser *parser, const struct signature *signature) 
 bool tide_parse_function(struct tide_parser *parser, struct tide_op_state *op) {
   struct signature signature = {.has_input_attrs = false};
   if (op->kind == TIDE_OP_BUILTIN_MODULE || op->kind == TIDE_OP_GPU_MODULE)
-    return module(parser, op);
-  bool good = visibility(parser, op) && symbol_name(parser) &&
+    return parse_module(parser, op);
+  bool good = parse_visibility(parser, op) && symbol_name(parser) &&
               parse_signature(parser, &signature) && signature_attrs(parser, op, &signature);
   if (good && op->kind == TIDE_OP_GPU_FUNC) {
-    good = attributions(parser);
+    good = reject_attributions(parser);
     if (good && tide_take_word(parser, "kernel"))
       good = tide_add_attr(parser, TIDE_NAME_KERNEL, tide_ir_attr_unit(parser->ir));
     good = good &&
            tide_add_attr(parser, TIDE_NAME_WORKGROUP_ATTRIBUTIONS, tide_ir_attr_i64(parser->ir, 0));
   }
-  good = good && attributes(parser) && body(parser, &signature);
+  good = good && parse_attributes(parser) && parse_body(parser, &signature);
   free_signature(parser, &signature);
   return good;
 }
 
-/* linkage? constant? @name(value?) attr-dict : type region? */
+/* Parses linkage? constant? @name(value?) attr-dict : type region? */
 bool tide_parse_global(struct tide_parser *parser, struct tide_op_state *op) {
   struct tide_op_state as_function = *op;
   size_t before = parser->named.count;
   as_function.kind = TIDE_OP_LLVM_FUNC;
-  if (!visibility(parser, &as_function)) return false;
+  if (!parse_visibility(parser, &as_function)) return false;
   if (parser->named.count == before) {
     static const char external[] = "#llvm.linkage<external>";
     if (!tide_add_attr(parser, TIDE_NAME_LINKAGE,

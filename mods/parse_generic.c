@@ -1,4 +1,4 @@
-/* The generic form: `"name"(operands)[successors]<{properties}>({regions}) : type`. */
+/* Parses the generic form: `"name"(operands)[successors]<{properties}>({regions}) : type`. */
 #include "mods/ir_parser.h"
 
 static bool generic_successors(struct tide_parser *parser) {
@@ -12,7 +12,7 @@ static bool generic_successors(struct tide_parser *parser) {
   return tide_expect(parser, ']', "']'");
 }
 
-/* `<{…}>`: what MLIR calls properties. Ours are in the same dictionary. */
+/* Parses `<{…}>`, which MLIR calls properties. Here they share a dictionary with attributes. */
 static bool generic_properties(struct tide_parser *parser) {
   if (!tide_take(parser, '<')) return true;
   if (parser->token.kind != '{') return tide_wrong(parser, "expected '{'");
@@ -39,7 +39,8 @@ bool tide_parse_function_type_of(struct tide_parser *parser, struct tide_op_stat
   return tide_operands_of_types(parser, op);
 }
 
-/* How many operands each successor takes: a branch gives all; others say it in their segments. */
+/* Sets how many operands each successor takes: all of a branch's; else the segments give the
+ * numbers. */
 static bool generic_segments(struct tide_parser *parser, const struct tide_op_state *op) {
   size_t count = (parser->successors.count - op->successors) / 2;
   uint32_t *successors = parser->successors.data + op->successors;

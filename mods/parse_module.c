@@ -1,4 +1,4 @@
-/* A module from a text: the parser's entry point. */
+/* Parses a module; the parser's entry point. */
 #include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "mods/place.h"
@@ -20,7 +20,7 @@ static bool parse_top_level(struct tide_parser *parser) {
   return good;
 }
 
-/* One module at the top is the whole; anything else is put into one. */
+/* Makes a module that is alone at the top level the ir's module. Otherwise `outer` contains all. */
 static bool unwrap_module(struct tide_ir *ir, tide_ir_op outer, tide_ir_block block) {
   tide_ir_op only = tide_ir_block_of(ir, block)->first;
   ir->module = outer;
@@ -65,7 +65,7 @@ enum tide_status tide_ir_parse(struct tide_ir *ir, const struct tide_ir_parse_pa
       &parser.uses,    &parser.operands, &parser.types,      &parser.results, &parser.named,
       &parser.regions, &parser.names,    &parser.successors, &parser.aliases, &parser.places};
   bool good = tide_scope_init(&parser) || tide_ir_give_up(ir, TIDE_NOMEM);
-  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) { /* none of them is NULL then */
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) { /* no data is NULL afterwards */
     good = good && tide_push(&parser, stacks[i], 0);
     stacks[i]->count = 0;
   }

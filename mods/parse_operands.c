@@ -1,4 +1,4 @@
-/* Operands, results and successors, and the stacks that hold them. */
+/* Parses operands, results and successors, and pushes them onto the parser's stacks. */
 #include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "base/array.h"

@@ -1,4 +1,4 @@
-/* One operation: the names of its results, its own name, and its creation. */
+/* Parses one operation: the names of its results, its own name, its parts; then creates it. */
 #include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "base/alloc.h"
@@ -59,7 +59,7 @@ static tide_ir_op create_op(struct tide_parser *parser, const struct tide_op_sta
   return number;
 }
 
-/* `%a, %b:2 =` onto `names`; the number of values that they stand for. */
+/* Pushes `%a, %b:2 =` onto `names`. *out_count is the number of values that the names stand for. */
 static bool parse_result_names(struct tide_parser *parser, uint32_t *out_count) {
   *out_count = 0;
   do {
@@ -102,7 +102,8 @@ static bool bind_results(struct tide_parser *parser, tide_ir_op number, size_t n
   return good;
 }
 
-/* Dialects whose operations we know, all of them or none. */
+/* Rejects an unknown operation. The dialects listed here are known in full; another dialect's
+ * operation passes with any_operation. */
 static bool reject_unknown_op(struct tide_parser *parser, struct tide_op_state *op,
                               const char *name, uint32_t length) {
   static const struct {
@@ -145,8 +146,8 @@ static bool find_op_kind(struct tide_parser *parser, struct tide_op_state *op, c
   return reject_unknown_op(parser, op, name, length);
 }
 
-/* In some regions the dialect of an operation may be left out: func.return as return,
- * builtin.module as module. */
+/* Parses an operation in custom form. Some dialects may be omitted: return is func.return, call is
+ * func.call, module is builtin.module. */
 static bool parse_custom(struct tide_parser *parser, struct tide_op_state *op) {
   const char *text = parser->text + op->at;
   uint32_t length = parser->token.end - parser->token.start;
@@ -164,7 +165,7 @@ static bool parse_custom(struct tide_parser *parser, struct tide_op_state *op) {
   return rare ? tide_parse_rare(parser, op) : tide_parse_form(parser, op);
 }
 
-/* As itself or escaped. */
+/* True if the name has a null character, raw or escaped. */
 static bool has_null(const char *name, uint32_t length) {
   for (uint32_t i = 0; i < length; i++) {
     if (name[i] == 0) return true;

@@ -1,12 +1,12 @@
-/* `loc(…)`: what is written is kept, with what names stand for put in their place, and the
- * innermost place of a file is where diagnostics are told. */
+/* Parses `loc(…)`. The text is kept as written, but for aliases, which are replaced by their texts.
+ * Diagnostics are reported at the innermost position in a file. */
 #include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "mods/place.h"
 #include "base/alloc.h"
 #include "base/text.h"
 
-/* A longer text is not kept, only its place: names of names of names could make it very long. */
+/* A longer text is dropped and only its position kept: nested aliases could make it very long. */
 #define TEXT_MAX 4096
 
 struct reader {
@@ -56,11 +56,11 @@ static tide_ir_string name_of(struct tide_parser *parser) {
   return tide_ir_intern(parser->ir, parser->text + token.start, token.end - token.start);
 }
 
-/* ---- one location, perhaps with others in it ---- */
+/* ---- a location, with nested ones ---- */
 
-static bool instance(struct reader *reader, struct tide_ir_found *found);
+static bool parse_instance(struct reader *reader, struct tide_ir_found *found);
 
-/* `"file":line:column`, `"name"` or `"name"(…)` */
+/* Parses `"file":line:column`, `"name"` or `"name"(…)`. */
 static bool file_or_name(struct reader *reader, struct tide_ir_found *found) {
   struct tide_parser *parser = reader->parser;
   struct tide_token text = parser->token;
@@ -69,7 +69,7 @@ static bool file_or_name(struct reader *reader, struct tide_ir_found *found) {
   tide_advance(parser);
   if (tide_take(parser, '(')) {
     puts_text(reader, "(");
-    if (!instance(reader, found) || !tide_expect(parser, ')', "')' after child location"))
+    if (!parse_instance(reader, found) || !tide_expect(parser, ')', "')' after child location"))
       return false;
     puts_text(reader, ")");
     return true;
@@ -90,17 +90,17 @@ static bool file_or_name(struct reader *reader, struct tide_ir_found *found) {
   return found->file != 0;
 }
 
-/* `callsite(callee at caller)`: told at the callee, with a note at the caller. */
-static bool callsite(struct reader *reader, struct tide_ir_found *found) {
+/* Parses `callsite(callee at caller)`: diagnostics are at the callee, with a note at the caller. */
+static bool parse_callsite(struct reader *reader, struct tide_ir_found *found) {
   struct tide_parser *parser = reader->parser;
   struct tide_ir_found caller = {.file = 0};
   tide_advance(parser);
   puts_text(reader, "callsite(");
-  if (!tide_expect(parser, '(', "'(' in callsite location") || !instance(reader, found) ||
+  if (!tide_expect(parser, '(', "'(' in callsite location") || !parse_instance(reader, found) ||
       !tide_expect_word(parser, "at"))
     return false;
   puts_text(reader, " at ");
-  if (!instance(reader, &caller) || !tide_expect(parser, ')', "')' in callsite location"))
+  if (!parse_instance(reader, &caller) || !tide_expect(parser, ')', "')' in callsite location"))
     return false;
   puts_text(reader, ")");
   if (!caller.file) return true;
@@ -114,8 +114,8 @@ static bool callsite(struct reader *reader, struct tide_ir_found *found) {
 
 static void put_out(void *self, const char *bytes, size_t size) { put_text(self, bytes, size); }
 
-/* `fused<metadata>[…, …]`: the first place that is known. */
-static bool fused(struct reader *reader, struct tide_ir_found *found) {
+/* Parses `fused<metadata>[…, …]`. The first known position counts. */
+static bool parse_fused(struct reader *reader, struct tide_ir_found *found) {
   struct tide_parser *parser = reader->parser;
   tide_advance(parser);
   puts_text(reader, "fused");
@@ -131,7 +131,7 @@ static bool fused(struct reader *reader, struct tide_ir_found *found) {
   if (!tide_expect(parser, '[', "'[' in fused location")) return false;
   for (bool more = parser->token.kind != ']'; more;) {
     struct tide_ir_found item = {.file = 0};
-    if (!instance(reader, &item)) return false;
+    if (!parse_instance(reader, &item)) return false;
     if (!found->file) *found = item;
     more = tide_take(parser, ',');
     if (more) puts_text(reader, ", ");
@@ -140,8 +140,8 @@ static bool fused(struct reader *reader, struct tide_ir_found *found) {
   return tide_expect(parser, ']', "']' in fused location");
 }
 
-/* A name in another location is defined before it, as MLIR has it. */
-static bool named(struct reader *reader, struct tide_ir_found *found) {
+/* Parses an alias inside another location. MLIR requires that the alias is defined before. */
+static bool parse_named(struct reader *reader, struct tide_ir_found *found) {
   struct tide_parser *parser = reader->parser;
   struct tide_token token = parser->token;
   tide_ir_location location = tide_find_place(parser, name_of(parser));
@@ -157,14 +157,14 @@ static bool named(struct reader *reader, struct tide_ir_found *found) {
   return true;
 }
 
-static bool instance(struct reader *reader, struct tide_ir_found *found) {
+static bool parse_instance(struct reader *reader, struct tide_ir_found *found) {
   struct tide_parser *parser = reader->parser;
   bool good;
   if (!tide_deeper(parser)) return false;
   if (parser->token.kind == TIDE_TOKEN_STRING) good = file_or_name(reader, found);
-  else if (parser->token.kind == TIDE_TOKEN_HASH) good = named(reader, found);
-  else if (tide_is_word(parser, "callsite")) good = callsite(reader, found);
-  else if (tide_is_word(parser, "fused")) good = fused(reader, found);
+  else if (parser->token.kind == TIDE_TOKEN_HASH) good = parse_named(reader, found);
+  else if (tide_is_word(parser, "callsite")) good = parse_callsite(reader, found);
+  else if (tide_is_word(parser, "fused")) good = parse_fused(reader, found);
   else if (tide_take_word(parser, "unknown")) good = true, puts_text(reader, "unknown");
   else good = tide_wrong(parser, "expected location instance");
   parser->depth--;
@@ -173,7 +173,8 @@ static bool instance(struct reader *reader, struct tide_ir_found *found) {
 
 /* ---- loc(…) ---- */
 
-/* The whole is a name, which may be defined below: then it is filled in at the end. */
+/* Parses an alias that is the whole location. The alias may be defined later; the location is then
+ * completed at the end. */
 static bool whole_name(struct tide_parser *parser, tide_ir_location *out_location) {
   tide_ir_string name = name_of(parser);
   *out_location = tide_find_place(parser, name);
@@ -186,7 +187,7 @@ static bool whole_name(struct tide_parser *parser, tide_ir_location *out_locatio
 static bool parse_whole(struct tide_parser *parser, tide_ir_location *out_location) {
   struct reader reader = {.parser = parser, .length = 0, .cut = false};
   struct tide_ir_found found = {.file = 0};
-  if (!instance(&reader, &found)) return false;
+  if (!parse_instance(&reader, &found)) return false;
   tide_ir_string text = reader.cut ? 0 : tide_ir_intern(parser->ir, reader.text, reader.length);
   *out_location = tide_ir_explicit(parser->ir, text, &found);
   return *out_location != 0;
@@ -205,7 +206,7 @@ tide_ir_attr tide_parse_location_attr(struct tide_parser *parser) {
   struct tide_ir_found found = {.file = 0};
   tide_advance(parser);
   puts_text(&reader, "loc(");
-  if (!tide_expect(parser, '(', "'(' in location") || !instance(&reader, &found) ||
+  if (!tide_expect(parser, '(', "'(' in location") || !parse_instance(&reader, &found) ||
       !tide_expect(parser, ')', "')' in location"))
     return 0;
   puts_text(&reader, ")");

@@ -1,9 +1,9 @@
-/* Custom forms that are read but not printed: atomics, fences, barriers and calls of the llvm and
- * nvvm dialects as mlir-opt writes them. */
+/* Parses custom forms that are never printed: atomics, fences, barriers and calls of the llvm and
+ * nvvm dialects, as mlir-opt writes them. */
 #include "mods/ir_parser.h"
 #include "base/alloc.h"
 
-/* One of a list of words; its number. */
+/* Takes one of a list of words and stores the word's index. */
 static bool word_of(struct tide_parser *parser, const char *const *words, size_t count,
                     const char *what, int64_t *out) {
   for (size_t i = 0; i < count; i++) {
@@ -14,8 +14,8 @@ static bool word_of(struct tide_parser *parser, const char *const *words, size_t
   return tide_wrong(parser, "expected %s", what);
 }
 
-/* syncscope("…")? ordering attr-dict */
-static bool order(struct tide_parser *parser) {
+/* Parses syncscope("…")? ordering attr-dict */
+static bool parse_ordering(struct tide_parser *parser) {
   static const char *const orders[] = {"not_atomic", "unordered", "monotonic", NULL,
                                        "acquire",    "release",   "acq_rel",   "seq_cst"};
   struct tide_ir *ir = parser->ir;
@@ -33,8 +33,8 @@ static bool order(struct tide_parser *parser) {
          tide_parse_attr_dict(parser);
 }
 
-/* volatile? what %pointer, %value syncscope("…")? ordering attr-dict : type, type */
-static bool atomicrmw(struct tide_parser *parser, struct tide_op_state *op) {
+/* Parses volatile? bin-op %pointer, %value syncscope("…")? ordering attr-dict : type, type */
+static bool parse_atomicrmw(struct tide_parser *parser, struct tide_op_state *op) {
   static const char *const words[] = {"xchg", "add",  "sub",  "_and",      "nand",     "_or",
                                       "_xor", "max",  "min",  "umax",      "umin",     "fadd",
                                       "fsub", "fmax", "fmin", "uinc_wrap", "udec_wrap"};
@@ -46,7 +46,7 @@ static bool atomicrmw(struct tide_parser *parser, struct tide_op_state *op) {
                &what) ||
       !tide_add_attr(parser, TIDE_NAME_BIN_OP, tide_ir_attr_i64(parser->ir, what)) ||
       !tide_parse_use(parser) || !tide_expect(parser, ',', "','") || !tide_parse_use(parser) ||
-      !order(parser) || !tide_expect(parser, ':', "':'"))
+      !parse_ordering(parser) || !tide_expect(parser, ':', "':'"))
     return false;
   tide_ir_type pointer = tide_parse_type(parser);
   if (!pointer || !tide_expect(parser, ',', "','")) return false;
@@ -55,8 +55,8 @@ static bool atomicrmw(struct tide_parser *parser, struct tide_op_state *op) {
          tide_result(parser, value);
 }
 
-/* (id = %a)? (number_of_threads = %b)? attr-dict */
-static bool barrier(struct tide_parser *parser, struct tide_op_state *op) {
+/* Parses (id = %a)? (number_of_threads = %b)? attr-dict */
+static bool parse_barrier(struct tide_parser *parser, struct tide_op_state *op) {
   int64_t segments[2] = {0, 0};
   static const char *const words[] = {"id", "number_of_threads"};
   for (size_t i = 0; i < 2; i++) {
@@ -72,8 +72,8 @@ static bool barrier(struct tide_parser *parser, struct tide_op_state *op) {
          tide_parse_attr_dict(parser);
 }
 
-/* %a, %b attr-dict : types (-> type)? */
-static bool typed(struct tide_parser *parser, struct tide_op_state *op) {
+/* Parses %a, %b attr-dict : types (-> type)? */
+static bool parse_typed(struct tide_parser *parser, struct tide_op_state *op) {
   if (!tide_parse_uses(parser) || !tide_parse_attr_dict(parser) ||
       !tide_expect(parser, ':', "':'") || !tide_parse_type_list(parser) ||
       !tide_operands_of_types(parser, op))
@@ -81,8 +81,8 @@ static bool typed(struct tide_parser *parser, struct tide_op_state *op) {
   return !tide_take(parser, TIDE_TOKEN_ARROW) || tide_result(parser, tide_parse_type(parser));
 }
 
-/* @callee(%a, %b) attr-dict : (types) -> type */
-static bool call(struct tide_parser *parser, struct tide_op_state *op) {
+/* Parses @callee(%a, %b) attr-dict : (types) -> type */
+static bool parse_call(struct tide_parser *parser, struct tide_op_state *op) {
   if (parser->token.kind != TIDE_TOKEN_SYMBOL)
     return tide_wrong(parser, "a call of what is no symbol is written in the generic form");
   tide_ir_attr callee = tide_parse_attr(parser);
@@ -102,11 +102,11 @@ bool tide_has_rare_form(unsigned kind) {
 
 bool tide_parse_rare(struct tide_parser *parser, struct tide_op_state *op) {
   switch (op->kind) {
-    case TIDE_OP_LLVM_ATOMICRMW: return atomicrmw(parser, op);
-    case TIDE_OP_LLVM_FENCE: return order(parser);
-    case TIDE_OP_LLVM_CALL: return call(parser, op);
+    case TIDE_OP_LLVM_ATOMICRMW: return parse_atomicrmw(parser, op);
+    case TIDE_OP_LLVM_FENCE: return parse_ordering(parser);
+    case TIDE_OP_LLVM_CALL: return parse_call(parser, op);
     case TIDE_OP_NVVM_BARRIER:
-    case TIDE_OP_NVVM_BARRIER_ARRIVE: return barrier(parser, op);
-    default: return typed(parser, op);
+    case TIDE_OP_NVVM_BARRIER_ARRIVE: return parse_barrier(parser, op);
+    default: return parse_typed(parser, op);
   }
 }

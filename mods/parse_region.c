@@ -1,4 +1,4 @@
-/* Regions and blocks, and how reading goes on after an error in them. */
+/* Parses regions and blocks, and resumes after errors in them. */
 #include "mods/ir_parser.h"
 #include "mods/intern.h"
 
@@ -32,7 +32,7 @@ bool tide_parse_recover(struct tide_parser *parser, uint32_t failed) {
 
 /* ---- regions ---- */
 
-/* `(%a: type, …)` behind a block's name. */
+/* Parses `(%a: type, …)` behind a block's name. */
 static bool parse_block_arguments(struct tide_parser *parser, tide_ir_block block) {
   size_t base = parser->uses.count, types = parser->types.count;
   struct tide_ir *ir = parser->ir;
@@ -43,7 +43,7 @@ static bool parse_block_arguments(struct tide_parser *parser, tide_ir_block bloc
       if (!tide_parse_use(parser) || !tide_expect(parser, ':', "':'") ||
           !(type = tide_parse_type(parser)) || !tide_push(parser, &parser->types, type))
         return false;
-      tide_ir_location ignored = 0; /* MLIR lets arguments have places, too */
+      tide_ir_location ignored = 0; /* MLIR allows arguments to have locations, too */
       if (!tide_parse_location(parser, &ignored)) return false;
     } while (tide_take(parser, ','));
     if (!tide_expect(parser, ')', "')'")) return false;
@@ -92,13 +92,13 @@ static bool parse_operations(struct tide_parser *parser, tide_ir_region region) 
   return good;
 }
 
-/* The entry block, with the arguments that the caller has named. */
+/* Creates the entry block, with the arguments that the caller has named. */
 static bool create_entry_block(struct tide_parser *parser, tide_ir_region region,
                                const uint32_t *arguments, size_t count) {
   size_t types = parser->types.count;
   struct tide_ir *ir = parser->ir;
   bool good = true;
-  size_t base = parser->results.count; /* arguments may point into a stack that moves */
+  size_t base = parser->results.count; /* copied: `arguments` may point into a stack that moves */
   for (size_t i = 0; i < 3 * count; i++)
     if (!tide_push(parser, &parser->results, arguments[i])) return false;
   for (size_t i = 0; i < count; i++)

@@ -1,4 +1,4 @@
-/* Syntax errors, and tokens: words, integers, strings and symbol names. */
+/* Reports syntax errors, and reads words, integers, strings and symbol names. */
 #include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "base/alloc.h"
@@ -20,7 +20,7 @@ bool tide_wrong(struct tide_parser *parser, const char *format, ...) {
   char message[256];
   struct tide_text text;
   va_list list;
-  if (parser->ir->status != TIDE_OK) return false; /* it is not the text's fault */
+  if (parser->ir->status != TIDE_OK) return false; /* memory or a limit is at fault, not the text */
   tide_text_init(&text, message, sizeof message);
   va_start(list, format);
   tide_text_format_list(&text, format, list);
@@ -70,7 +70,7 @@ static int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* \n, \t, \", \\ and two hexadecimal digits. */
+/* Escapes are \n, \t, \", \\ and two hexadecimal digits. */
 tide_ir_string tide_unquote(struct tide_parser *parser, uint32_t start, uint32_t end) {
   const char *text = parser->text;
   bool plain = true;

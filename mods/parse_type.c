@@ -1,4 +1,4 @@
-/* Types. */
+/* Parses types. */
 #include "mods/ir_parser.h"
 #include "base/alloc.h"
 
@@ -7,7 +7,7 @@ static bool token_is(const struct tide_parser *parser, struct tide_token token, 
   return token.end - token.start == length && memcmp(parser->text + token.start, text, length) == 0;
 }
 
-/* i32, si8: 0 = it is none such. */
+/* Parses i32, si8 and the like; 0: no integer type, or one of unsupported width, reported. */
 static tide_ir_type integer_type(struct tide_parser *parser, struct tide_token token) {
   const char *text = parser->text + token.start;
   uint32_t length = token.end - token.start, at = 1, bits = 0;
@@ -30,8 +30,8 @@ static tide_ir_type integer_type(struct tide_parser *parser, struct tide_token t
   return tide_ir_type_get(parser->ir, TIDE_IR_INTEGER, bits, sign);
 }
 
-/* The text from `start` to the end of what is in <> behind it, if there is any. */
-static tide_ir_type opaque(struct tide_parser *parser, uint32_t start, uint32_t end) {
+/* Takes the text from `start` to `end`, and a <…> directly behind it, as an opaque type. */
+static tide_ir_type opaque_type(struct tide_parser *parser, uint32_t start, uint32_t end) {
   if (end < parser->length && parser->text[end] == '<') {
     uint32_t close = tide_lex_balanced(parser->text, parser->length, end);
     if (!close) {
@@ -59,7 +59,7 @@ static tide_ir_type function_type(struct tide_parser *parser) {
   return type;
 }
 
-/* vector<4xf32>: one length only; others stay as they are written. */
+/* Parses vector<4xf32>. Vectors with other shapes than one length are opaque. */
 static tide_ir_type vector_type(struct tide_parser *parser) {
   uint32_t start = parser->token.start, end = parser->token.end, at = end + 1;
   uint64_t length = 0;
@@ -68,10 +68,10 @@ static tide_ir_type vector_type(struct tide_parser *parser) {
     length = length * 10 + (uint64_t)(text[at++] - '0');
   if (end >= parser->length || text[end] != '<' || !length || at >= parser->length ||
       text[at] != 'x')
-    return opaque(parser, start, end);
+    return opaque_type(parser, start, end);
   struct tide_token element = tide_lex(text, parser->length, at + 1);
   if (element.kind != TIDE_TOKEN_WORD && element.kind != TIDE_TOKEN_BANG)
-    return opaque(parser, start, end);
+    return opaque_type(parser, start, end);
   parser->token = element;
   tide_ir_type type = tide_parse_type(parser);
   if (!type || !tide_expect(parser, '>', "'>'")) return 0;
@@ -103,7 +103,7 @@ static tide_ir_type word_type(struct tide_parser *parser) {
     }
   if (token_is(parser, token, "vector")) return vector_type(parser);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (token_is(parser, token, others[i])) return opaque(parser, token.start, token.end);
+    if (token_is(parser, token, others[i])) return opaque_type(parser, token.start, token.end);
   tide_wrong(parser, "expected a type");
   return 0;
 }
@@ -123,7 +123,7 @@ static tide_ir_type llvm_pointer(struct tide_parser *parser) {
   return tide_ir_type_get(parser->ir, TIDE_IR_LLVM_POINTER, (uint32_t)space, 0);
 }
 
-/* array<4 x f32>; the x may stand beside what follows it. */
+/* Parses array<4 x f32>. The x may adjoin the element type. */
 static tide_ir_type llvm_array(struct tide_parser *parser) {
   int64_t length;
   tide_advance(parser);
@@ -157,7 +157,7 @@ static bool llvm_types(struct tide_parser *parser, bool *out_variadic) {
 static tide_ir_type llvm_struct(struct tide_parser *parser, uint32_t start) {
   size_t base = parser->types.count;
   struct tide_token next = tide_lex(parser->text, parser->length, parser->token.end + 1);
-  if (next.kind == TIDE_TOKEN_STRING) return opaque(parser, start, parser->token.end);
+  if (next.kind == TIDE_TOKEN_STRING) return opaque_type(parser, start, parser->token.end);
   tide_advance(parser);
   if (!tide_expect(parser, '<', "'<'")) return 0;
   bool packed = tide_take_word(parser, "packed"), good = llvm_types(parser, NULL);
@@ -184,7 +184,8 @@ static tide_ir_type llvm_function(struct tide_parser *parser) {
   return type;
 }
 
-/* At the word behind `!llvm.`, or at any type. `start`: where the whole begins. */
+/* Parses a type from the word behind its `!llvm.`, or any type. `start` is the whole type's offset.
+ */
 static tide_ir_type llvm_word(struct tide_parser *parser, uint32_t start) {
   tide_ir_type type;
   if (!tide_deeper(parser)) return 0;
@@ -196,7 +197,7 @@ static tide_ir_type llvm_word(struct tide_parser *parser, uint32_t start) {
     type = tide_ir_type_get(parser->ir, TIDE_IR_LLVM_VOID, 0, 0);
   else
     type = start == parser->token.start ? tide_parse_type(parser)
-                                        : opaque(parser, start, parser->token.end);
+                                        : opaque_type(parser, start, parser->token.end);
   parser->depth--;
   return type;
 }
@@ -255,7 +256,7 @@ static tide_ir_type cutlass_type(struct tide_parser *parser, struct tide_token t
   return 0;
 }
 
-/* !alias or !dialect.type */
+/* Parses !alias or !dialect.type. */
 static tide_ir_type bang_type(struct tide_parser *parser) {
   struct tide_token token = parser->token;
   const char *text = parser->text + token.start;
@@ -266,7 +267,7 @@ static tide_ir_type bang_type(struct tide_parser *parser) {
     return llvm_word(parser, token.start);
   }
   for (uint32_t i = 0; i < length; i++)
-    if (text[i] == '.') return opaque(parser, token.start, token.end);
+    if (text[i] == '.') return opaque_type(parser, token.start, token.end);
   if (!tide_find_alias(parser, tide_ir_intern(parser->ir, text, length), &type)) {
     tide_wrong(parser, "undefined symbol alias id '%.*s'", (int)(length < 60 ? length - 1 : 60),
                text + 1);

@@ -4,9 +4,9 @@
 #include "base/text.h"
 
 struct explicit_place {
-  tide_ir_string text; /* or the name of an alias that is not defined yet */
+  tide_ir_string text; /* the contents of `loc(…)`; while `at` is not 0, the name of an alias */
   struct tide_ir_found found;
-  uint32_t at; /* where in the text that alias stands; 0: it is none */
+  uint32_t at; /* offset plus 1 of an alias that is not defined yet; 0: none */
 };
 
 struct tide_ir_lines {
@@ -59,7 +59,7 @@ static bool find_lines(struct tide_ir *ir) {
   return true;
 }
 
-/* The line that an offset lies in, counted from 0. */
+/* Returns the number of the line at an offset, counted from 0. */
 static uint32_t line_at(const struct tide_ir_lines *lines, uint32_t offset) {
   uint32_t low = 1, high = lines->starts.count;
   while (high - low > 1) {

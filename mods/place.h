@@ -1,4 +1,4 @@
-/* mods/place.h: where in a text something stands; `loc(…)`. */
+/* mods/place.h: positions in a text, and `loc(…)`. */
 #ifndef TIDE_MODS_PLACE_H
 #define TIDE_MODS_PLACE_H
 
@@ -11,28 +11,29 @@ struct tide_ir_lines;
 void tide_ir_lines_free(struct tide_ir *ir);
 size_t tide_ir_lines_memory(const struct tide_ir *ir);
 
-/* What a `loc(…)` says of a place. */
+/* The position that a `loc(…)` names. */
 struct tide_ir_found {
-  tide_ir_string file; /* 0: nothing */
+  tide_ir_string file; /* 0: unknown */
   uint32_t line, column;
-  tide_ir_location caller; /* that this place was called from; 0: nothing is known of that */
+  tide_ir_location caller; /* location of the call of this position; 0: unknown */
 };
 
-/* For a `loc(…)`: what stands in its parentheses, without aliases; 0: too long to be kept. */
+/* Creates the location of a `loc(…)`. `text` is the contents of the parentheses, without aliases;
+ * 0: too long to be kept. */
 tide_ir_location tide_ir_explicit(struct tide_ir *ir, tide_ir_string text,
                                   const struct tide_ir_found *found);
-/* For a `loc(#name)` whose name is not defined yet, at `at` (offset plus 1). */
+/* Creates the location of a `loc(#name)` at `at` (offset plus 1) before the name's definition. */
 tide_ir_location tide_ir_explicit_later(struct tide_ir *ir, tide_ir_string name, uint32_t at);
-/* Is it one of those? */
+/* True if tide_ir_explicit_later() created the location and its name is still undefined. */
 bool tide_ir_explicit_open(const struct tide_ir *ir, tide_ir_location location);
-/* They become what is defined now: `places` has a location for each name's string, or 0. `tell`
- * says which names have none. */
+/* Replaces all undefined locations. `places` has a location for each name's string, or 0. With
+ * `tell`, reports the names that have none. */
 bool tide_ir_explicit_fill(struct tide_ir *ir, const uint32_t *places, size_t count, bool tell);
-/* What stands in `loc(…)`; 0: it is no explicit one, or too long. */
+/* Returns the contents of `loc(…)`; 0: not explicit, undefined, or too long. */
 tide_ir_string tide_ir_explicit_text(const struct tide_ir *ir, tide_ir_location location);
-/* Of an explicit one. */
+/* Returns the position that an explicit location names. */
 struct tide_ir_found tide_ir_explicit_found(const struct tide_ir *ir, tide_ir_location location);
-/* What it was called from; 0: nothing is known of that. */
+/* Returns the location of its call; 0: unknown. */
 tide_ir_location tide_ir_caller(const struct tide_ir *ir, tide_ir_location location);
 
 #endif

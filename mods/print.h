@@ -1,4 +1,4 @@
-/* mods/print.h: what the printer's files share. */
+/* mods/print.h: the printer's state, and the functions that its files share. */
 #ifndef TIDE_MODS_PRINT_H
 #define TIDE_MODS_PRINT_H
 
@@ -12,7 +12,7 @@ struct tide_printer {
   uint32_t indent, depth;
   uint32_t *value_names; /* by value: a number + 1, or a string with TIDE_PRINT_NAMED */
   uint32_t *block_names; /* by block: its number in the region */
-  uint8_t *taken;        /* by string: a value that can be seen has that name */
+  uint8_t *taken;        /* by string: a visible value has that name */
   uint32_t value_count, block_count, taken_count;
   size_t used;
   char buffer[4096];
@@ -31,7 +31,8 @@ void tide_put_newline(struct tide_printer *printer);
 /* print_attr.c */
 void tide_put_type(struct tide_printer *printer, tide_ir_type type);
 void tide_put_attr(struct tide_printer *printer, tide_ir_attr attr);
-/* ` {a = …}`, without the names in `hidden` (0 ends it, NULL: none); nothing if nothing is left. */
+/* Prints ` {a = …}` without the names in `hidden` (0 ends the list; NULL: none). Prints nothing if
+ * all are hidden. */
 void tide_put_dict(struct tide_printer *printer, const char *before, tide_ir_attr dictionary,
                    const uint32_t *hidden);
 
@@ -48,18 +49,20 @@ void tide_put_operand_types(struct tide_printer *printer, tide_ir_op op, uint32_
 void tide_put_result_types(struct tide_printer *printer, tide_ir_op op);
 tide_ir_type tide_print_operand_type(const struct tide_printer *printer, tide_ir_op op,
                                      uint32_t index);
-/* `{`, the blocks, `}`. header: the entry block's arguments are shown; end: so is its terminator.
+/* Prints `{`, the blocks, `}`. header: with the entry block's arguments; end: with its terminator.
  */
 void tide_put_region(struct tide_printer *printer, tide_ir_region region, bool header, bool end);
 void tide_put_op(struct tide_printer *printer, tide_ir_op op);
 
-/* print_forms.c: what stands behind the name. */
+/* print_forms.c: prints an operation's custom form. */
 void tide_put_form(struct tide_printer *printer, tide_ir_op op);
-/* print_fits.c: what stands in an opaque "#dialect<word>" or "#dialect.kind<word>"; NULL: nothing.
+/* print_fits.c: returns the word in an opaque "#dialect<word>" or "#dialect.kind<word>"; NULL:
+ * none.
  */
 const char *tide_enum_word(const struct tide_ir *ir, tide_ir_op op, tide_ir_string name,
                            size_t *out_length);
-/* Can it be written in its custom form? Not if it is broken or says more than the form does. */
+/* True if the custom form can express the operation: the operation is well formed and has nothing
+ * that the form omits. */
 bool tide_print_has_form(const struct tide_ir *ir, tide_ir_op op);
 
 #endif

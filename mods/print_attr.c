@@ -1,17 +1,17 @@
-/* Types and attributes, printed. */
+/* Prints types and attributes. */
 #include "mods/print.h"
 #include "mods/decimal.h"
 #include "base/alloc.h"
 #include "base/text.h"
 
-static uint32_t item(const struct tide_printer *printer, uint32_t items, uint32_t index) {
+static uint32_t item_at(const struct tide_printer *printer, uint32_t items, uint32_t index) {
   return tide_ir_item(printer->ir, items, index);
 }
 
 static void put_types(struct tide_printer *printer, uint32_t items, uint32_t first, uint32_t end) {
   for (uint32_t i = first; i < end; i++) {
     if (i > first) tide_puts(printer, ", ");
-    tide_put_type(printer, item(printer, items, i));
+    tide_put_type(printer, item_at(printer, items, i));
   }
 }
 
@@ -20,14 +20,14 @@ static void put_function(struct tide_printer *printer, const struct tide_ir_type
   tide_puts(printer, "(");
   put_types(printer, type->items, 0, type->a);
   tide_puts(printer, ") -> ");
-  bool one = results == 1 &&
-             !tide_ir_type_is(printer->ir, item(printer, type->items, type->a), TIDE_IR_FUNCTION);
+  bool one = results == 1 && !tide_ir_type_is(printer->ir, item_at(printer, type->items, type->a),
+                                              TIDE_IR_FUNCTION);
   if (!one) tide_puts(printer, "(");
   put_types(printer, type->items, type->a, type->count);
   if (!one) tide_puts(printer, ")");
 }
 
-/* Inside !llvm.…<> its own types go without the dialect's name. */
+/* Prints an llvm type. Inside !llvm.…<> the nested types omit the dialect's name. */
 static void put_llvm(struct tide_printer *printer, tide_ir_type number, bool inside) {
   const struct tide_ir_type_record *type = tide_ir_type_of(printer->ir, number);
   const char *dialect = inside ? "" : "!llvm.";
@@ -46,17 +46,17 @@ static void put_llvm(struct tide_printer *printer, tide_ir_type number, bool ins
       tide_putf(printer, "%sstruct<%s(", dialect, type->a ? "packed " : "");
       for (uint32_t i = 0; i < type->count; i++) {
         if (i) tide_puts(printer, ", ");
-        put_llvm(printer, item(printer, type->items, i), true);
+        put_llvm(printer, item_at(printer, type->items, i), true);
       }
       tide_puts(printer, ")>");
       break;
     case TIDE_IR_LLVM_FUNCTION:
       tide_putf(printer, "%sfunc<", dialect);
-      put_llvm(printer, item(printer, type->items, type->count - 1), true);
+      put_llvm(printer, item_at(printer, type->items, type->count - 1), true);
       tide_puts(printer, " (");
       for (uint32_t i = 0; i + 1 < type->count; i++) {
         if (i) tide_puts(printer, ", ");
-        put_llvm(printer, item(printer, type->items, i), true);
+        put_llvm(printer, item_at(printer, type->items, i), true);
       }
       tide_puts(printer, ")>");
       break;
@@ -103,7 +103,7 @@ void tide_put_type(struct tide_printer *printer, tide_ir_type number) {
 
 /* ---- attributes ---- */
 
-/* The bits of an infinity or of what is no number. */
+/* Returns the bits of an infinity or a NaN. */
 static uint64_t float_bits(uint32_t format, double number) {
   uint64_t wide;
   float single = (float)number;
@@ -177,8 +177,8 @@ static void put_list(struct tide_printer *printer, const struct tide_ir_attr_rec
   if (!symbols) tide_puts(printer, "[");
   for (uint32_t i = 0; i < attr->count; i++) {
     if (i) tide_puts(printer, symbols ? "::" : ", ");
-    if (symbols) tide_put_symbol(printer, item(printer, attr->items, i));
-    else tide_put_attr(printer, item(printer, attr->items, i));
+    if (symbols) tide_put_symbol(printer, item_at(printer, attr->items, i));
+    else tide_put_attr(printer, item_at(printer, attr->items, i));
   }
   if (!symbols) tide_puts(printer, "]");
 }
@@ -206,7 +206,7 @@ void tide_put_attr(struct tide_printer *printer, tide_ir_attr number) {
   }
 }
 
-static bool bare(const char *text, size_t length) {
+static bool is_bare(const char *text, size_t length) {
   for (size_t i = 0; i < length; i++) {
     char c = text[i];
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -227,14 +227,14 @@ void tide_put_dict(struct tide_printer *printer, const char *before, tide_ir_att
   const struct tide_ir_attr_record *attr = tide_ir_attr_of(printer->ir, dictionary);
   bool any = false;
   for (uint32_t i = 0; dictionary && i < attr->count; i += 2) {
-    uint32_t name = item(printer, attr->items, i), value = item(printer, attr->items, i + 1);
+    uint32_t name = item_at(printer, attr->items, i), value = item_at(printer, attr->items, i + 1);
     size_t length;
     if (is_hidden(hidden, name)) continue;
     tide_putf(printer, "%s", any ? ", " : before);
     if (!any) tide_puts(printer, "{");
     any = true;
     const char *text = tide_ir_string_text(printer->ir, name, &length);
-    if (bare(text, length)) tide_puts(printer, text);
+    if (is_bare(text, length)) tide_puts(printer, text);
     else tide_put_string(printer, name);
     if (tide_ir_attr_of(printer->ir, value)->kind == TIDE_IR_ATTR_UNIT) continue;
     tide_puts(printer, " = ");
@@ -247,7 +247,7 @@ void tide_put_symbol(struct tide_printer *printer, tide_ir_string string) {
   size_t length;
   const char *text = tide_ir_string_text(printer->ir, string, &length);
   tide_puts(printer, "@");
-  if (bare(text, length)) tide_puts(printer, text);
+  if (is_bare(text, length)) tide_puts(printer, text);
   else tide_put_string(printer, string);
 }
 

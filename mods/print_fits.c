@@ -1,10 +1,10 @@
-/* Can an operation be written in its custom form? Not if it is broken, or says more than the form
- * does. */
+/* Decides if an operation can be printed in its custom form: not if it is malformed or has parts
+ * that the form omits. */
 #include "mods/print.h"
 #include "mods/verify.h"
 #include "mods/words.h"
 
-/* What stands in an opaque "#dialect<word>" or "#dialect.kind<word>". */
+/* Returns the word in an opaque "#dialect<word>" or "#dialect.kind<word>"; NULL: none. */
 const char *tide_enum_word(const struct tide_ir *ir, tide_ir_op op, tide_ir_string name,
                            size_t *out_length) {
   tide_ir_attr attr = tide_ir_get(ir, op, name);
@@ -88,7 +88,7 @@ static bool for_fits(const struct tide_ir *ir, tide_ir_op op) {
   return record->result_count || ends_plain(ir, op, 0, TIDE_OP_SCF_YIELD);
 }
 
-/* A plain access is written; the ordering of others is not. */
+/* True for a plain access; the form does not show any other ordering. */
 static bool access_fits(const struct tide_ir *ir, tide_ir_op op) {
   return tide_ir_get_integer(ir, op, TIDE_NAME_ORDERING, 0) == 0 &&
          tide_ir_has(ir, op, TIDE_NAME_ORDERING);

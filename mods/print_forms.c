@@ -1,4 +1,4 @@
-/* Custom forms, printed; forms.c reads them. */
+/* Prints custom forms; forms.c parses them. */
 #include "mods/print.h"
 #include "mods/words.h"
 #include "base/alloc.h"
@@ -161,7 +161,7 @@ static void put_cutlass(struct tide_printer *printer, tide_ir_op op) {
   if (record->operand_count) {
     tide_puts(printer, " : ");
     tide_put_operand_types(printer, op, 0, record->operand_count);
-    /* A pair's end has no result in "MODS Async Dispatch", and prints `-> ()`. */
+    /* A window's end without a result prints `-> ()`, as in "MODS Async Dispatch". */
     if (record->result_count || record->kind == TIDE_OP_MODS_END) {
       tide_puts(printer, " -> ");
       tide_put_result_types(printer, op);
@@ -200,7 +200,7 @@ static void put_module(struct tide_printer *printer, tide_ir_op op) {
   tide_put_region(printer, record_of(printer, op)->regions, false, !gpu);
 }
 
-/* The dictionary of argument or result `index`, if it has something in it. */
+/* Prints the dictionary of argument or result `index` unless it is empty. */
 static void put_item_attrs(struct tide_printer *printer, tide_ir_op op, tide_ir_string name,
                            uint32_t index) {
   const struct tide_ir *ir = printer->ir;

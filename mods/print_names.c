@@ -1,10 +1,10 @@
-/* Which name each value has in print: as written where it can be, else numbered as MLIR does. */
+/* Chooses the printed name of each value: as written if possible, else numbered as in MLIR. */
 #include "mods/print.h"
 #include "mods/intern.h"
 #include "base/alloc.h"
 #include "base/text.h"
 
-/* What the next unnamed ones are; inner regions go on where the outer one ended. */
+/* Numbers of the next unnamed value and argument. Inner regions continue the outer region's. */
 struct numbers {
   uint32_t value, argument;
 };
@@ -15,15 +15,15 @@ static bool is_number(const char *text, size_t length) {
   return length > 0;
 }
 
-/* Takes a name for itself; false: somebody that can be seen has it. */
+/* Reserves a name; false: a visible value has it. */
 static bool take_name(struct tide_printer *printer, tide_ir_string name) {
   if (name >= printer->taken_count || printer->taken[name]) return false;
   printer->taken[name] = 1;
   return true;
 }
 
-/* The name as it was written, if it is free. */
-static bool named(struct tide_printer *printer, tide_ir_value value) {
+/* Gives the value its written name; false: unwritten, or not free. */
+static bool name_as_written(struct tide_printer *printer, tide_ir_value value) {
   size_t length;
   const char *text = printer->generic ? NULL : tide_ir_value_name(printer->ir, value, &length);
   if (!text || is_number(text, length)) return false;
@@ -37,12 +37,12 @@ static void name_argument(struct tide_printer *printer, tide_ir_value value,
                           struct numbers *numbers) {
   char buffer[24];
   struct tide_text text;
-  if (named(printer, value)) return;
+  if (name_as_written(printer, value)) return;
   for (;;) {
     tide_text_init(&text, buffer, sizeof buffer);
     tide_text_format(&text, "arg%u", numbers->argument);
     tide_ir_string string = printer->generic ? 0 : tide_ir_intern(printer->ir, buffer, text.length);
-    /* A string that is new cannot be taken. */
+    /* A new string cannot be reserved. */
     if (!string || string >= printer->taken_count || take_name(printer, string)) break;
     numbers->argument++;
   }
@@ -51,7 +51,7 @@ static void name_argument(struct tide_printer *printer, tide_ir_value value,
 
 static void name_results(struct tide_printer *printer, const struct tide_ir_op_record *op,
                          struct numbers *numbers) {
-  if (!op->result_count || named(printer, op->results)) return;
+  if (!op->result_count || name_as_written(printer, op->results)) return;
   printer->value_names[op->results] = ++numbers->value;
 }
 
@@ -72,7 +72,7 @@ static void name_inside(struct tide_printer *printer, tide_ir_op op, struct numb
     name_region(printer, record->regions + i, numbers);
 }
 
-/* The names of a region are free again behind it. */
+/* Releases the names of a region's values, at the region's end. */
 static void release_names(struct tide_printer *printer, tide_ir_value first, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     uint32_t name = printer->value_names[first + i];
@@ -107,7 +107,7 @@ static void name_region(struct tide_printer *printer, tide_ir_region region,
   printer->depth--;
 }
 
-/* So that each is below `taken_count`. */
+/* Interns all written names, so that each is below `taken_count`. */
 static void intern_names(struct tide_ir *ir) {
   size_t length;
   for (tide_ir_value value = 1; value < ir->values.count; value++) {

@@ -1,4 +1,4 @@
-/* Operations, blocks and regions as text. */
+/* Prints operations, blocks and regions. */
 #include "mods/print.h"
 #include "mods/place.h"
 #include "base/alloc.h"
@@ -80,7 +80,7 @@ void tide_put_operand_types(struct tide_printer *printer, tide_ir_op op, uint32_
   }
 }
 
-/* t, (t, t), () */
+/* Prints t, (t, t) or (). */
 void tide_put_result_types(struct tide_printer *printer, tide_ir_op op) {
   const struct tide_ir_op_record *record = tide_ir_op_of(printer->ir, op);
   tide_ir_type first = tide_ir_value_of(printer->ir, record->results)->type;
@@ -138,8 +138,10 @@ void tide_put_region(struct tide_printer *printer, tide_ir_region region, bool h
 
 /* ---- operations ---- */
 
-/* The attributes that MLIR keeps as properties; ops it does not know have none. */
-static size_t properties(const struct tide_ir *ir, tide_ir_op op, uint32_t *names, size_t most) {
+/* Stores the names of the attributes that MLIR keeps as properties, 0 at the end. Operations that
+ * MLIR does not know have none. */
+static size_t list_properties(const struct tide_ir *ir, tide_ir_op op, uint32_t *names,
+                              size_t most) {
   const struct tide_ir_attribute_info *list = tide_ir_op_info(ir, op)->attributes;
   const char *name = tide_ir_op_name(ir, op);
   size_t count = 0;
@@ -153,7 +155,7 @@ static void put_generic_attrs(struct tide_printer *printer, tide_ir_op op, bool 
   const struct tide_ir *ir = printer->ir;
   const struct tide_ir_attr_record *all = tide_ir_attr_of(ir, tide_ir_op_of(ir, op)->attributes);
   uint32_t own[32], others[64];
-  size_t count = properties(ir, op, own, 32), other_count = 0;
+  size_t count = list_properties(ir, op, own, 32), other_count = 0;
   if (!inherent) {
     tide_put_dict(printer, " ", tide_ir_op_of(ir, op)->attributes, own);
     return;
@@ -220,7 +222,7 @@ void tide_put_op(struct tide_printer *printer, tide_ir_op op) {
   if (record->result_count) {
     uint32_t count = record->result_count;
     struct tide_ir_op_record *mutable_record = tide_ir_op_of(ir, op);
-    mutable_record->result_count = 1; /* its name, without #0 */
+    mutable_record->result_count = 1; /* prints the name without #0 */
     tide_put_value(printer, record->results);
     mutable_record->result_count = (uint16_t)count;
     if (count > 1) tide_putf(printer, ":%u", count);
@@ -268,7 +270,7 @@ struct tide_ir_type_text tide_ir_type_name(const struct tide_ir *ir, tide_ir_typ
   tide_text_init(&text, result.text, sizeof result.text);
   struct tide_ir_out out = {cut_short, &text};
   struct tide_printer printer = {.out = &out};
-  printer.ir = (struct tide_ir *)(uintptr_t)ir; /* printing a type changes nothing */
+  printer.ir = (struct tide_ir *)(uintptr_t)ir; /* printing a type does not change the ir */
   tide_put_type(&printer, type);
   flush_printer(&printer);
   if (tide_text_cut(&text)) tide_text_trim(result.text);

@@ -4,7 +4,7 @@ static bool power_of_two(uint32_t value) { return value && !(value & (value - 1)
 
 static uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
-/* ---- what kind of problem it is ---- */
+/* ---- checks of the parameters ---- */
 
 static const char *problem_with(const struct tide_schedule_params *p) {
   uint32_t swizzle = p->swizzle ? p->swizzle : 1;
@@ -17,7 +17,7 @@ static const char *problem_with(const struct tide_schedule_params *p) {
   if (p->grid[0] % p->cluster[0] || p->grid[1] % p->cluster[1])
     return "a grid that isn't made of whole clusters";
   if (p->grid[2] != 1) return "a grid with a z: its CTAs would do the same work";
-  /* Units are dealt to clusters: the CTAs of one must be neighbours in the linear order. */
+  /* Units are dealt to clusters: a cluster's CTAs must be neighbours in the linear order. */
   if (p->kind == TIDE_IR_STREAMK &&
       (p->along_m ? p->cluster[0] != 1 && p->grid[1] != p->cluster[1]
                   : p->cluster[1] != 1 && p->grid[0] != p->cluster[0]))
@@ -25,7 +25,7 @@ static const char *problem_with(const struct tide_schedule_params *p) {
   return NULL;
 }
 
-/* How many tiles are dealt out by k tiles. `wave`: CTAs at once. */
+/* Returns the number of tiles that are dealt out by k tiles. `wave` is the number of CTAs. */
 static uint64_t streamk_tiles(const struct tide_schedule *s, uint64_t wave) {
   uint64_t full = s->tiles / wave, tail = s->tiles % wave;
   uint64_t whole_waves = full > 1 ? full - 1 : 0;
@@ -39,13 +39,14 @@ static uint64_t streamk_units(const struct tide_schedule *s, uint64_t wave) {
   return units / s->cluster_size * s->cluster_size;
 }
 
-/* Would a unit of the smaller groups get fewer k tiles than a split must have? */
+/* True if a unit of the smaller groups would get fewer k tiles than the smallest split. */
 static bool too_small(const struct tide_schedule *s, uint32_t groups) {
   uint64_t tiles = s->sk_tiles / s->cluster_size / groups * s->cluster_size;
   return tiles * s->k / (s->sk_units / groups) < TIDE_STREAMK_MIN;
 }
 
-/* Most groups that divide units and tiles evenly; else most that divide the units; else one. */
+/* Returns the largest number of groups that divides units and tiles, else the largest that divides
+ * the units, else one. */
 static uint32_t streamk_groups(const struct tide_schedule *s) {
   uint64_t units = s->sk_units / s->cluster_size, tiles = s->sk_tiles / s->cluster_size;
   uint32_t fallback = 1;
@@ -108,7 +109,7 @@ enum tide_status tide_schedule_init(struct tide_schedule *s,
   return TIDE_OK;
 }
 
-/* ---- where a tile lies ---- */
+/* ---- a tile's position ---- */
 
 static void place_tile(const struct tide_schedule *s, uint64_t tile, struct tide_tile_work *work) {
   uint64_t plane = (uint64_t)s->tiles_m * s->tiles_n;
@@ -128,15 +129,15 @@ static void place_tile(const struct tide_schedule *s, uint64_t tile, struct tide
 
 /* ---- stream-K ---- */
 
-/* An edge between units: k tile `at` of a group. */
-static uint64_t snap(const struct tide_schedule *s, uint64_t at) {
+/* Snaps an edge between units, at k tile `at` of a group, to a tile's end if it is near. */
+static uint64_t snap_edge(const struct tide_schedule *s, uint64_t at) {
   uint64_t in_tile = at % s->k;
   if (in_tile < TIDE_STREAMK_MIN) return at - in_tile;
   if (in_tile > s->k - TIDE_STREAMK_MIN) return at - in_tile + s->k;
   return at;
 }
 
-/* The k tiles of a unit, among those of its group. The first `big` units have one more. */
+/* Computes the k tiles of a unit, counted in its group. The first `big` units get one more. */
 static void deal_unit(const struct tide_schedule *s, uint64_t linear, struct tide_tile_work *work) {
   uint64_t cluster = linear / s->cluster_size;
   uint32_t group = (uint32_t)(cluster % s->groups);
@@ -144,14 +145,14 @@ static void deal_unit(const struct tide_schedule *s, uint64_t linear, struct tid
   uint64_t tiles = s->sk_tiles / s->cluster_size / s->groups + (group < s->big_groups ? 1 : 0);
   uint64_t units = s->sk_units / s->cluster_size / s->groups;
   uint64_t share = tiles * s->k / units, big = tiles * s->k % units;
-  uint64_t begin = snap(s, share * index + (index < big ? index : big));
+  uint64_t begin = snap_edge(s, share * index + (index < big ? index : big));
   index++;
-  uint64_t end = snap(s, share * index + (index < big ? index : big));
+  uint64_t end = snap_edge(s, share * index + (index < big ? index : big));
   work->unit_begin = (uint32_t)begin;
   work->unit_remains = (uint32_t)(end - begin);
 }
 
-/* The last tile of what remains of the unit. */
+/* Cuts the last tile off the unit's remaining k tiles. */
 static void cut_tile(const struct tide_schedule *s, struct tide_tile_work *work) {
   uint64_t end = (uint64_t)work->unit_begin + work->unit_remains;
   uint64_t in_group = (end - 1) / s->k;
@@ -169,7 +170,7 @@ static void cut_tile(const struct tide_schedule *s, struct tide_tile_work *work)
 
 /* ---- pieces of work ---- */
 
-/* The piece at work->linear, or the first after it that isn't empty. */
+/* Takes the piece at work->linear, or the first non-empty one after it. */
 static void take_piece(const struct tide_schedule *s, struct tide_tile_work *work) {
   work->valid = false;
   work->unit_remains = 0;
@@ -213,7 +214,7 @@ void tide_schedule_next(const struct tide_schedule *s, struct tide_tile_work *wo
 }
 
 uint64_t tide_schedule_workspace(const struct tide_schedule *s, const struct tide_tile_work *work) {
-  /* Tiles in the order of the raster: the inverse of place_tile(). */
+  /* Number of the tile in the raster's order: the inverse of place_tile(). */
   uint32_t minor = s->along_m ? work->n : work->m, major = s->along_m ? work->m : work->n;
   uint32_t minor_cluster = minor / s->cluster_minor;
   uint64_t row =

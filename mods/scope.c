@@ -1,9 +1,9 @@
-/* Names in a text: which value or block each one means, by regions. */
+/* Resolves names in a text to values and blocks, region by region. */
 #include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "base/alloc.h"
 
-/* %5 is looked up by its number while numbers are about as dense as names. */
+/* %5 is looked up by its number as long as numbers are about as dense as names. */
 #define NUMBER_SLACK 65536u
 #define NOT_A_NUMBER UINT32_MAX
 
@@ -28,7 +28,7 @@ void tide_scope_fini(struct tide_parser *parser) {
   tide_free(parser->ir->allocator, scope->slots, scope->slot_count, sizeof *scope->slots);
 }
 
-/* The number in %123 as it is printed (no leading zeros); NOT_A_NUMBER for other names. */
+/* Returns the number in %123 as printed (no leading zeros); NOT_A_NUMBER for other names. */
 static uint32_t number_of(const struct tide_parser *parser, uint32_t at, uint32_t length) {
   const char *text = parser->text + at;
   uint32_t number = 0;
@@ -46,7 +46,7 @@ static uint32_t hash_of(const char *text, uint32_t length) {
   return (uint32_t)(hash ^ hash >> 29);
 }
 
-/* Is what stands at `at` this name, and does it end there? */
+/* True if the token at `other` is this name. */
 static bool same_name(const struct tide_parser *parser, uint32_t other, const char *name,
                       uint32_t length) {
   if (other + length > parser->length || memcmp(parser->text + other, name, length) != 0)
@@ -58,14 +58,15 @@ static bool same_name(const struct tide_parser *parser, uint32_t other, const ch
 static bool grow_slots(struct tide_parser *parser) {
   struct tide_scope *scope = &parser->scope;
   uint32_t count = scope->slot_count ? scope->slot_count * 2 : 256;
-  /* The names are all that is needed to fill the new ones: never are both there. */
+  /* The names suffice to fill the new slots, so the old ones are freed first. */
   tide_free(parser->ir->allocator, scope->slots, scope->slot_count, sizeof *scope->slots);
   scope->slots = NULL;
   scope->slot_count = 0;
   uint32_t *slots = count ? tide_alloc(parser->ir->allocator, count, sizeof *slots) : NULL;
   if (!slots) return tide_ir_give_up(parser->ir, TIDE_NOMEM);
-  for (uint32_t name = 1; name < scope->names.count; name++) { /* in order, so that the last in */
-    if (name_of(scope, name)->numbered) continue;              /* can be the first out */
+  /* Names are inserted in order, since drop_name() removes them in reverse order. */
+  for (uint32_t name = 1; name < scope->names.count; name++) {
+    if (name_of(scope, name)->numbered) continue;
     uint32_t at = name_of(scope, name)->older & (count - 1);
     while (slots[at]) at = (at + 1) & (count - 1);
     slots[at] = name;
@@ -75,7 +76,7 @@ static bool grow_slots(struct tide_parser *parser) {
   return true;
 }
 
-/* The newest name that can be seen; 0: none. */
+/* Returns the newest visible name; 0: none. */
 static uint32_t find_name(struct tide_parser *parser, uint32_t at, uint32_t length) {
   struct tide_scope *scope = &parser->scope;
   uint32_t number = number_of(parser, at, length);
@@ -95,7 +96,7 @@ static uint32_t find_name(struct tide_parser *parser, uint32_t at, uint32_t leng
   return 0;
 }
 
-/* Makes room for %number; false: it is too far off, and goes by its letters. */
+/* Extends `numbers` to %number. False: the number is too large; the name is hashed instead. */
 static bool reach_number(struct tide_parser *parser, uint32_t number) {
   struct tide_scope *scope = &parser->scope;
   uint32_t count = scope->numbers.count;
@@ -133,7 +134,7 @@ static struct tide_name *add_name(struct tide_parser *parser, uint32_t at, uint3
   return record;
 }
 
-/* Takes the newest name away. */
+/* Removes the newest name. */
 static void drop_name(struct tide_parser *parser) {
   struct tide_scope *scope = &parser->scope;
   uint32_t name = scope->names.count - 1;
@@ -142,7 +143,7 @@ static void drop_name(struct tide_parser *parser) {
     struct tide_token token = tide_lex(parser->text, parser->length, record->at);
     uint32_t number = number_of(parser, record->at, token.end - token.start);
     *(uint32_t *)tide_chunks_at(&scope->numbers, number + 1) = record->older;
-  } else if (scope->slot_count) { /* else there was no memory for them */
+  } else if (scope->slot_count) { /* else grow_slots() had no memory */
     uint32_t slot = record->older & (scope->slot_count - 1);
     while (scope->slots[slot] != name) slot = (slot + 1) & (scope->slot_count - 1);
     scope->slots[slot] = 0;
@@ -161,8 +162,8 @@ struct tide_scope_mark tide_scope_open(struct tide_parser *parser, bool isolated
   return mark;
 }
 
-static bool undeclared(struct tide_parser *parser, const struct tide_name *name) {
-  if (parser->broken) return false; /* what defines it may have been lost */
+static bool report_undeclared(struct tide_parser *parser, const struct tide_name *name) {
+  if (parser->broken) return false; /* a definition may have been lost */
   if (parser->text[name->at] == '^')
     return tide_ir_error(parser->ir, name->at + 1, "reference to an undefined block");
   for (uint32_t at = name->value; at;) {
@@ -173,7 +174,7 @@ static bool undeclared(struct tide_parser *parser, const struct tide_name *name)
   return false;
 }
 
-/* A name used in an inner region may be defined later around it. */
+/* Adds an undefined name to the region around the closed one, which may define the name later. */
 static bool hand_out(struct tide_parser *parser, struct tide_name name) {
   struct tide_token token = tide_lex(parser->text, parser->length, name.at);
   struct tide_name *outer = add_name(parser, name.at, token.end - token.start);
@@ -185,12 +186,13 @@ bool tide_scope_close(struct tide_parser *parser, struct tide_scope_mark mark) {
   struct tide_scope *scope = &parser->scope;
   bool outermost = scope->isolated == scope->region, good = true;
   uint32_t from = scope->region;
-  struct tide_stack *kept = &parser->names; /* offsets and forwards of what goes out */
+  struct tide_stack *kept = &parser->names; /* offset and forwards of each name to hand out */
   size_t base = kept->count;
   while (scope->names.count > from) {
     struct tide_name name = *name_of(scope, scope->names.count - 1);
     bool defined = name.count != 0;
-    if (!defined && (outermost || parser->text[name.at] == '^')) good = undeclared(parser, &name);
+    if (!defined && (outermost || parser->text[name.at] == '^'))
+      good = report_undeclared(parser, &name);
     else if (!defined)
       good = tide_push(parser, kept, name.at) && tide_push(parser, kept, name.value) && good;
     drop_name(parser);
@@ -217,7 +219,7 @@ static tide_ir_value wrong_type(struct tide_parser *parser, uint32_t at, uint32_
   return 0;
 }
 
-/* A value that stands for one that comes later. */
+/* Returns a placeholder for a value that is defined later. */
 static tide_ir_value use_early(struct tide_parser *parser, struct tide_name *name, uint32_t at,
                                uint32_t length, uint32_t index, tide_ir_type type) {
   struct tide_ir *ir = parser->ir;
@@ -256,7 +258,7 @@ tide_ir_value tide_scope_use(struct tide_parser *parser, uint32_t at, uint32_t l
   return value;
 }
 
-/* Those who used it early use it now. */
+/* Replaces the placeholders of a name by the values of its definition. */
 static bool resolve_forwards(struct tide_parser *parser, struct tide_name *name, uint32_t at,
                              uint32_t length, tide_ir_value first, uint32_t count) {
   struct tide_ir *ir = parser->ir;

@@ -1,4 +1,4 @@
-/* Does an operation look as its row of the table says? */
+/* Compares an operation with its row of the table. */
 #include "mods/verify.h"
 
 static const char *letter_text(char letter) {
@@ -52,7 +52,7 @@ static tide_ir_type operand_type(const struct tide_ir *ir, tide_ir_op op, uint32
   return tide_ir_type_of_value(ir, tide_ir_operand(ir, op, index));
 }
 
-/* One side of a signature, up to `end`. */
+/* Checks one side of a signature, up to its end or the '>'. */
 static struct tide_misfit check_side(const struct tide_ir *ir, tide_ir_op op, const char *letters,
                                      bool results, uint32_t count) {
   tide_ir_value first = tide_ir_op_of(ir, op)->results;

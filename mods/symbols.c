@@ -1,4 +1,4 @@
-/* Symbols: each once in its table, and what is named is there. */
+/* Checks symbols: each is unique in its table, and each reference has a definition. */
 #include "mods/verify.h"
 #include "mods/intern.h"
 #include "base/alloc.h"
@@ -13,7 +13,7 @@ static bool is_table(const struct tide_ir *ir, tide_ir_op op) {
   return tide_ir_op_info(ir, op)->traits & TIDE_IR_SYMBOL_TABLE;
 }
 
-/* Operands and results are those of the function. */
+/* Checks that the call has the operands and results of the function. */
 static void check_call(struct tide_ir *ir, tide_ir_op call, tide_ir_op function) {
   const struct tide_ir_op_record *record = tide_ir_op_of(ir, call);
   const struct tide_ir_type_record *type = tide_ir_type_of(
@@ -30,12 +30,12 @@ static void check_call(struct tide_ir *ir, tide_ir_op call, tide_ir_op function)
   tide_ir_note(ir, tide_ir_location_of(ir, function), "the function is here");
 }
 
-/* The same of the llvm dialect, whose functions have at most one result. */
+/* Checks a call of the llvm dialect. Its functions have at most one result. */
 static void check_llvm_call(struct tide_ir *ir, tide_ir_op call, tide_ir_op function) {
   const struct tide_ir_op_record *record = tide_ir_op_of(ir, call);
   const struct tide_ir_type_record *type = tide_ir_type_of(
       ir, tide_ir_attr_of(ir, tide_ir_get(ir, function, TIDE_NAME_FUNCTION_TYPE))->type);
-  if (type->kind != TIDE_IR_LLVM_FUNCTION) return; /* told there */
+  if (type->kind != TIDE_IR_LLVM_FUNCTION) return; /* reported at the function */
   uint32_t inputs = type->count - 1;
   tide_ir_type result = tide_ir_item(ir, type->items, inputs);
   bool gives = !tide_ir_type_is(ir, result, TIDE_IR_LLVM_VOID);
@@ -60,7 +60,7 @@ static void check_callee(struct tide_ir *ir, tide_ir_op call, tide_ir_op target,
   else if (tide_ir_op_kind(ir, target) != (llvm ? TIDE_OP_LLVM_FUNC : TIDE_OP_FUNC_FUNC))
     tide_ir_op_error(ir, call, "'%s' does not reference a valid %s", name,
                      llvm ? "LLVM function" : "function");
-  else if (!tide_ir_get(ir, target, TIDE_NAME_FUNCTION_TYPE)) return; /* told there */
+  else if (!tide_ir_get(ir, target, TIDE_NAME_FUNCTION_TYPE)) return; /* reported at the function */
   else if (llvm) check_llvm_call(ir, call, target);
   else check_call(ir, call, target);
 }

@@ -1,11 +1,11 @@
-/* --throttle=auto: where a throttle is worth it.
+/* --throttle=auto: inserts throttles where they are worth it.
  *
- * A window's loop over tiles keeps a pipeline of S stages full. While it is full, S - 1 stages can
- * be on their way beside the one that is used; a pause at a tile's end is hidden if the pipeline
- * runs on meanwhile. With fewer than DEPTH_LEAST stages the pause is felt at once, and nothing
- * queues up that it could relieve; so it is where a tile goes round less often, all its loops taken
- * together, than there are stages: the pipeline is never full. Where the number of rounds is not
- * known, the stages decide.
+ * A window's loop over tiles keeps a pipeline of S stages full. A full pipeline can have S - 1
+ * stages in flight besides the stage in use. A pause at a tile's end is hidden if the pipeline
+ * continues meanwhile. With fewer than DEPTH_LEAST stages a pause stalls the loop at once, and no
+ * queue exists that the pause could relieve. The same holds if a tile takes fewer rounds, over all
+ * its loops, than the pipeline has stages: then the pipeline is never full. If the number of rounds
+ * is unknown, only the stages count.
  *
  * Source: "MODS Async Dispatch", which decides for each tile whether the pipeline is deep enough.
  */
@@ -13,7 +13,7 @@
 
 #define DEPTH_LEAST 4
 
-/* The deepest pipeline that is used in an operation. */
+/* Returns the most stages of a pipeline used in the loop, and one use of that pipeline. */
 static uint32_t stages_in(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op *out_use) {
   uint32_t most = 0;
   for (tide_ir_op op = loop; op; op = tide_ir_walk_next(ir, loop, op, true)) {
@@ -29,8 +29,8 @@ static uint32_t stages_in(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op 
 
 #define MANY ((uint64_t)1 << 32)
 
-/* How often an scf.for goes round. False: not known. */
-static bool turns(const struct tide_ir *ir, tide_ir_op loop, uint64_t *out) {
+/* Computes the number of rounds of an scf.for. False: unknown. */
+static bool count_turns(const struct tide_ir *ir, tide_ir_op loop, uint64_t *out) {
   int64_t low, high, step;
   if (tide_ir_op_kind(ir, loop) != TIDE_OP_SCF_FOR ||
       !tide_ir_constant(ir, tide_ir_operand(ir, loop, 0), &low) ||
@@ -42,36 +42,37 @@ static bool turns(const struct tide_ir *ir, tide_ir_op loop, uint64_t *out) {
   return true;
 }
 
-/* How often a tile comes by `use` at most: through all loops around it. False: not known. */
-static bool passes(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op use, uint64_t *out) {
+/* Computes the most executions of `use` in one tile, through the loops around it. False: unknown.
+ */
+static bool count_passes(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op use, uint64_t *out) {
   uint64_t times = 1, each;
   bool known = true;
   for (tide_ir_op at = tide_ir_parent(ir, use); at && at != loop; at = tide_ir_parent(ir, at)) {
     unsigned kind = tide_ir_op_kind(ir, at);
     if (kind != TIDE_OP_SCF_FOR && kind != TIDE_OP_SCF_WHILE) continue;
-    if (!turns(ir, at, &each)) known = false;
+    if (!count_turns(ir, at, &each)) known = false;
     else times = each > MANY || times * each > MANY ? MANY : times * each;
-    if (!times) break; /* whatever is around */
+    if (!times) break; /* no other loop can change a zero */
   }
   *out = times;
   return known || !times;
 }
 
-/* How many stages a tile takes at most of the pipeline of `use`. False: not known. */
-static bool rounds(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op use, uint64_t *out) {
+/* Computes the most stages of the pipeline of `use` that one tile takes. False: unknown. */
+static bool count_rounds(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op use, uint64_t *out) {
   uint64_t times;
   *out = 0;
   for (tide_ir_op op = loop; op; op = tide_ir_walk_next(ir, loop, op, true)) {
     if (tide_ir_op_kind(ir, op) != tide_ir_op_kind(ir, use) ||
         tide_ir_operand(ir, op, 0) != tide_ir_operand(ir, use, 0))
       continue;
-    if (!passes(ir, loop, op, &times)) return false;
+    if (!count_passes(ir, loop, op, &times)) return false;
     *out += times;
   }
   return true;
 }
 
-/* Of profile 0, which folds away, it has none. */
+/* True if the loop has a throttle; those of profile 0 are folded away and do not count. */
 static bool has_throttle(const struct tide_ir *ir, tide_ir_op loop) {
   for (tide_ir_op op = loop; op; op = tide_ir_walk_next(ir, loop, op, true))
     if (tide_ir_op_kind(ir, op) == TIDE_OP_MODS_THROTTLE &&
@@ -80,7 +81,7 @@ static bool has_throttle(const struct tide_ir *ir, tide_ir_op loop) {
   return false;
 }
 
-/* A tile's loop moves on to the next tile by itself: the region in which it does, else 0. */
+/* Returns the region in which a tile loop advances to the next tile; 0: no tile loop. */
 static tide_ir_block tile_block(const struct tide_ir *ir, tide_ir_op loop) {
   for (uint32_t i = 0; i < tide_ir_op_of(ir, loop)->region_count; i++) {
     tide_ir_block block = tide_ir_body(ir, loop, i);
@@ -90,7 +91,7 @@ static tide_ir_block tile_block(const struct tide_ir *ir, tide_ir_op loop) {
   return 0;
 }
 
-static void insert(struct tide_ir *ir, tide_ir_block block) {
+static void insert_throttle(struct tide_ir *ir, tide_ir_block block) {
   tide_ir_op last = tide_ir_terminator(ir, block);
   struct tide_ir_builder builder = {
       .ir = ir, .block = block, .before = last, .location = tide_ir_location_of(ir, last)};
@@ -99,7 +100,7 @@ static void insert(struct tide_ir *ir, tide_ir_block block) {
                 tide_ir_attr_dictionary(ir, &profile, 1), 0);
 }
 
-static bool decide(struct tide_ir *ir, tide_ir_op loop, tide_ir_block block) {
+static bool throttle_loop(struct tide_ir *ir, tide_ir_op loop, tide_ir_block block) {
   tide_ir_op use = 0;
   uint32_t stages = stages_in(ir, loop, &use);
   uint64_t times = 0;
@@ -110,17 +111,17 @@ static bool decide(struct tide_ir *ir, tide_ir_op loop, tide_ir_block block) {
                              "gets no throttle: with %u stages, fewer than %u, a pause would stall "
                              "the pipeline",
                              stages, DEPTH_LEAST);
-  if (rounds(ir, loop, use, &times) && times < stages)
+  if (count_rounds(ir, loop, use, &times) && times < stages)
     return tide_ir_op_remark(
         ir, loop, "gets no throttle: %llu round%s a tile never fill%s the %u stages",
         (unsigned long long)times, times == 1 ? "" : "s", times == 1 ? "s" : "", stages);
   tide_ir_op_remark(ir, loop, "gets a throttle at the end of each tile: %u stages go on meanwhile",
                     stages);
-  insert(ir, block);
+  insert_throttle(ir, block);
   return true;
 }
 
-/* Does the loop stand in a window, in its block? */
+/* True if a window is open at the loop, in the loop's block. */
 static bool in_window(const struct tide_ir *ir, tide_ir_op loop) {
   for (tide_ir_op op = tide_ir_op_of(ir, loop)->prev; op; op = tide_ir_op_of(ir, op)->prev) {
     unsigned kind = tide_ir_op_kind(ir, op);
@@ -137,7 +138,7 @@ uint64_t tide_ir_throttle(struct tide_ir *ir) {
     unsigned kind = tide_ir_op_kind(ir, op);
     bool loop = kind == TIDE_OP_SCF_FOR || kind == TIDE_OP_SCF_WHILE;
     tide_ir_block block = loop ? tile_block(ir, op) : 0;
-    if (block && in_window(ir, op)) count += decide(ir, op, block);
+    if (block && in_window(ir, op)) count += throttle_loop(ir, op, block);
     next = tide_ir_walk_next(ir, ir->module, op, true);
   }
   return count;

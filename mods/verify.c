@@ -1,4 +1,4 @@
-/* All rules, over a whole module. */
+/* Checks all rules, over a whole module. */
 #include "mods/verify.h"
 #include "mods/intern.h"
 #include "base/alloc.h"
@@ -17,7 +17,7 @@ void tide_cluster_shape(const struct tide_ir *ir, tide_ir_op op, uint32_t shape[
   }
 }
 
-/* ---- the table's part ---- */
+/* ---- rules of the table ---- */
 
 static bool check_row(struct tide_ir *ir, tide_ir_op op) {
   struct tide_misfit m = tide_ir_misfit(ir, op);
@@ -93,7 +93,7 @@ static bool check_regions(struct tide_ir *ir, tide_ir_op op) {
   return good;
 }
 
-/* What must end the blocks of such an operation; TIDE_OP_NONE: anything that ends blocks. */
+/* Returns the required terminator of the operation's blocks; TIDE_OP_NONE: any terminator. */
 static unsigned end_of(unsigned kind) {
   switch (kind) {
     case TIDE_OP_SCF_FOR:
@@ -119,7 +119,7 @@ static bool check_ends(struct tide_ir *ir, tide_ir_op op) {
   return true;
 }
 
-/* Only what ends blocks stands at their ends. */
+/* Checks that a terminator is the last operation of its block. */
 static bool check_place(struct tide_ir *ir, tide_ir_op op) {
   const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
   if (tide_ir_op_info(ir, op)->traits & TIDE_IR_TERMINATOR && record->next)
@@ -136,7 +136,7 @@ static void verify_all(struct tide_verifier *verifier) {
     tide_verify_op(verifier, op);
     tide_verify_flow(verifier, op);
   }
-  /* What follows leans on the above. */
+  /* The checks below rely on those above. */
   if (!tide_verify_dominance(verifier) || !tide_verify_symbols(verifier)) return;
   if (ir->errors != before) return;
   tide_verify_states(verifier);

@@ -1,4 +1,4 @@
-/* mods/verify.h: what the verifier's files share. */
+/* mods/verify.h: the verifier's state, and the functions that its files share. */
 #ifndef TIDE_MODS_VERIFY_H
 #define TIDE_MODS_VERIFY_H
 
@@ -7,13 +7,13 @@
 /* How an operation differs from its row of the table. */
 enum tide_misfit_kind {
   TIDE_FITS,
-  TIDE_MISFIT_OPERANDS, /* their number; index = how many there should be */
+  TIDE_MISFIT_OPERANDS, /* `index`: the required number */
   TIDE_MISFIT_RESULTS,
   TIDE_MISFIT_OPERAND, /* the type of operand `index` */
   TIDE_MISFIT_RESULT,
-  TIDE_MISFIT_SAME, /* operand `index` has another type than operand `other` */
+  TIDE_MISFIT_SAME, /* operands `index` and `other` have different types */
   TIDE_MISFIT_SAME_RESULT,
-  TIDE_MISFIT_NO_ATTR, /* `index`: its name */
+  TIDE_MISFIT_NO_ATTR, /* `index`: the attribute's name */
   TIDE_MISFIT_ATTR,
   TIDE_MISFIT_REGIONS,
   TIDE_MISFIT_SUCCESSORS
@@ -28,17 +28,17 @@ struct tide_misfit tide_ir_misfit(const struct tide_ir *ir, tide_ir_op op);
 struct tide_verifier {
   struct tide_ir *ir;
   enum tide_ir_partial partial;
-  uint32_t *order;   /* by operation: its place in the walk; 0: not seen yet */
-  uint32_t *roots;   /* by value: who made this pipeline state or work tile first */
-  uint32_t *windows; /* by operation: the start of the window that it stands in */
+  uint32_t *order;   /* by operation: its number in the walk; 0: not seen yet */
+  uint32_t *roots;   /* by value: the origin of a pipeline state or work tile; 0: unknown */
+  uint32_t *windows; /* by operation: the start of the window around it; 0: none */
   uint32_t op_count, value_count;
   uint32_t seen;
   bool several;         /* some region has several blocks */
-  bool moved;           /* a root has become known */
-  tide_ir_op last_exec; /* the last region of warps that was met */
+  bool moved;           /* a round of tide_verify_states() found a root */
+  tide_ir_op last_exec; /* the last region of warps in the walk */
 };
 
-/* All say what is wrong, and go on. */
+/* All report errors and continue. */
 void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op);          /* verify_op.c */
 void tide_verify_flow(struct tide_verifier *verifier, tide_ir_op op);        /* verify_flow.c */
 void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op);     /* verify_cutlass.c */
@@ -50,14 +50,14 @@ tide_ir_op tide_state_root(const struct tide_verifier *verifier, tide_ir_value v
 void tide_state_follow(struct tide_verifier *verifier, tide_ir_op op);
 void tide_verify_states(struct tide_verifier *verifier); /* through branches */
 bool tide_verify_carried(struct tide_verifier *verifier, tide_ir_op op);
-/* verify_cluster.c; windows are right. */
+/* verify_cluster.c; requires correct windows. */
 void tide_verify_cluster_barrier(struct tide_verifier *verifier, tide_ir_op function);
 bool tide_verify_tail(struct tide_verifier *verifier, tide_ir_op tail); /* verify_drain.c */
 bool tide_verify_drained(struct tide_verifier *verifier, tide_ir_op start, tide_ir_op end);
 bool tide_verify_dominance(struct tide_verifier *verifier); /* dominance.c; false: no memory */
 bool tide_verify_symbols(struct tide_verifier *verifier);   /* symbols.c; false: no memory */
 
-/* The cluster's shape; 1, 1, 1 where nothing is said, or nonsense. */
+/* Stores the cluster's shape; 1, 1, 1 if absent or invalid. */
 void tide_cluster_shape(const struct tide_ir *ir, tide_ir_op op, uint32_t shape[3]);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a kernel says of its block's size: regions and barriers must not count on more threads than
- * that, or whoever waits there waits for ever. */
+/* Checks the block size that a kernel declares. Regions and barriers must not count on more
+ * threads: their waits would never end. */
 #include "mods/verify.h"
 #include "mods/intern.h"
 #include "mods/barrier_pool.h"
@@ -8,13 +8,13 @@
 #define THREADS_MAX 1024
 
 struct block {
-  const char *name; /* of the attribute */
+  const char *name; /* the attribute's name */
   int64_t threads;
-  bool exact; /* else at most that many */
+  bool exact; /* else an upper bound */
   bool flat;
 };
 
-/* array<i32: x, y, z>; the end may be missing. */
+/* Reads array<i32: x, y, z>; y and z may be missing. */
 static bool read_block(struct tide_ir *ir, tide_ir_op op, const char *name, struct block *block) {
   tide_ir_attr attr = tide_ir_get(ir, op, tide_ir_intern_text(ir, name));
   const struct tide_ir_attr_record *record = tide_ir_attr_of(ir, attr);
@@ -81,6 +81,6 @@ void tide_verify_block(struct tide_verifier *verifier, tide_ir_op function) {
     struct block block = {.exact = i < 3};
     if (!read_block(ir, function, names[i], &block)) continue;
     for (tide_ir_op op = function; op; op = tide_ir_walk_next(ir, function, op, true))
-      if (!check_inside(ir, op, &block)) return; /* one attribute's is enough */
+      if (!check_inside(ir, op, &block)) return; /* an error for one attribute is enough */
   }
 }

@@ -1,20 +1,22 @@
-/* The cluster barrier's phase rule: who has arrived waits before it arrives again. What is followed
- * is what surely happens, for each warp: ways that meet with different ends, blocks that branches
- * lead to, and calls leave it open, and execution tells. */
+/* Checks the cluster barrier's phase rule: a warp that has arrived waits before it arrives again.
+ *
+ * Only certain violations are errors. The walk follows the phase of each warp. The phase is unknown
+ * after paths that join with different phases, in blocks that are reached by branches, and after
+ * calls. Execution detects the remaining violations. */
 #include "mods/verify.h"
 #include "mods/warps.h"
 
-/* By warp: it may be here without, and with, an arrival that it has not waited for. */
+/* Sets of warps: those that may be here without, and with, an arrival not waited for. */
 struct phase {
   uint32_t without, with;
 };
 
 struct follower {
   struct tide_ir *ir;
-  uint32_t warps; /* that come here */
+  uint32_t warps; /* the warps that execute the current region */
   bool told;
-  bool again;          /* a loop goes round a second time */
-  bool inits, windows; /* use the barrier */
+  bool again;          /* the second round of a loop */
+  bool inits, windows; /* true: these operations use the barrier */
   tide_ir_op arrived;
 };
 
@@ -28,7 +30,7 @@ static bool same_phase(struct phase a, struct phase b) {
   return a.without == b.without && a.with == b.with;
 }
 
-/* It must not have arrived already. */
+/* Reports an error if a warp has certainly arrived and not waited. */
 static void check_arrival(struct follower *f, tide_ir_op op, struct phase phase) {
   if (f->told || !(phase.with & ~phase.without & f->warps)) return;
   f->told = true;
@@ -38,21 +40,21 @@ static void check_arrival(struct follower *f, tide_ir_op op, struct phase phase)
   tide_ir_note(f->ir, tide_ir_location_of(f->ir, f->arrived), "an arrival is here");
 }
 
-static struct phase arrived(struct follower *f, tide_ir_op op, struct phase phase) {
+static struct phase after_arrival(struct follower *f, tide_ir_op op, struct phase phase) {
   check_arrival(f, op, phase);
   f->arrived = op;
   return (struct phase){phase.without & ~f->warps, phase.with | f->warps};
 }
 
-static struct phase waited(struct follower *f, struct phase phase) {
+static struct phase after_wait(struct follower *f, struct phase phase) {
   return (struct phase){phase.without | f->warps, phase.with & ~f->warps};
 }
 
-static struct phase unknown(struct follower *f, struct phase phase) {
+static struct phase unknown_phase(struct follower *f, struct phase phase) {
   return (struct phase){phase.without | f->warps, phase.with | f->warps};
 }
 
-/* One region, of one block; with more of them nothing is known at its end. */
+/* Follows a region. With several blocks the phase at its end is unknown. */
 static struct phase follow_region(struct follower *f, tide_ir_op op, uint32_t index,
                                   struct phase phase) {
   tide_ir_block first = tide_ir_body(f->ir, op, index);
@@ -60,8 +62,8 @@ static struct phase follow_region(struct follower *f, tide_ir_op op, uint32_t in
   phase = follow_block(f, first, phase);
   for (tide_ir_block at = tide_ir_block_of(f->ir, first)->next; at;
        at = tide_ir_block_of(f->ir, at)->next) {
-    follow_block(f, at, unknown(f, phase));
-    phase = unknown(f, phase);
+    follow_block(f, at, unknown_phase(f, phase));
+    phase = unknown_phase(f, phase);
   }
   return phase;
 }
@@ -71,7 +73,7 @@ static struct phase follow_turn(struct follower *f, tide_ir_op op, struct phase 
   return tide_ir_op_kind(f->ir, op) == TIDE_OP_SCF_WHILE ? follow_region(f, op, 1, phase) : phase;
 }
 
-/* Two turns show what a loop does; inside of a second one, one. */
+/* Follows two rounds, which show all phases of a loop. Loops inside a second round get one. */
 static struct phase follow_loop(struct follower *f, tide_ir_op op, struct phase phase) {
   struct phase once = follow_turn(f, op, phase);
   if (!f->again && !same_phase(once, phase)) {
@@ -94,16 +96,16 @@ static struct phase follow_exec(struct follower *f, tide_ir_op op, struct phase 
 static struct phase follow_op(struct follower *f, tide_ir_op op, struct phase phase) {
   switch (tide_ir_op_kind(f->ir, op)) {
     case TIDE_OP_NVVM_CLUSTER_ARRIVE:
-    case TIDE_OP_NVVM_CLUSTER_ARRIVE_RELAXED: return arrived(f, op, phase);
-    case TIDE_OP_NVVM_CLUSTER_WAIT: return waited(f, phase);
-    case TIDE_OP_MODS_START: return f->windows ? arrived(f, op, phase) : phase;
-    case TIDE_OP_MODS_END: return f->windows ? waited(f, phase) : phase;
+    case TIDE_OP_NVVM_CLUSTER_ARRIVE_RELAXED: return after_arrival(f, op, phase);
+    case TIDE_OP_NVVM_CLUSTER_WAIT: return after_wait(f, phase);
+    case TIDE_OP_MODS_START: return f->windows ? after_arrival(f, op, phase) : phase;
+    case TIDE_OP_MODS_END: return f->windows ? after_wait(f, phase) : phase;
     case TIDE_OP_PIPELINE_INIT:
     case TIDE_OP_SEQ_BAR_INIT:
       if (f->inits) check_arrival(f, op, phase);
-      return f->inits ? waited(f, phase) : phase;
+      return f->inits ? after_wait(f, phase) : phase;
     case TIDE_OP_FUNC_CALL:
-    case TIDE_OP_LLVM_CALL: return unknown(f, phase);
+    case TIDE_OP_LLVM_CALL: return unknown_phase(f, phase);
     case TIDE_OP_ASYNC_EXEC: return follow_exec(f, op, phase);
     case TIDE_OP_SCF_FOR:
     case TIDE_OP_SCF_WHILE: return follow_loop(f, op, phase);

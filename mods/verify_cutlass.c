@@ -1,6 +1,6 @@
-/* Rules of the cutlass subset but for the windows: regions of warps, pipelines, sequence barriers,
- * schedulers. Called for each operation in the order of the text. Where a state comes from,
- * mods/verify_states.c knows. */
+/* Checks the cutlass subset except for the windows: regions of warps, pipelines, sequence barriers,
+ * schedulers. Called for each operation in the order of the text. mods/verify_states.c traces the
+ * origins of states. */
 #include "mods/verify.h"
 #include "mods/warps.h"
 #include "base/alloc.h"
@@ -32,7 +32,7 @@ static bool check_exec(struct tide_verifier *verifier, tide_ir_op op) {
   return true;
 }
 
-/* All regions of one function, when its end is reached. */
+/* Checks all regions of one function for shared warps. */
 static bool check_disjoint(struct tide_verifier *verifier, tide_ir_op function) {
   struct tide_ir *ir = verifier->ir;
   tide_ir_op owners[TIDE_WARPS_MAX] = {0};
@@ -55,7 +55,7 @@ static bool check_disjoint(struct tide_verifier *verifier, tide_ir_op function) 
 
 /* ---- pipelines ---- */
 
-/* In the function's own block, before its first region of warps. */
+/* Checks that `op` stands in the function's own block, before its first region of warps. */
 static bool comes_first(struct tide_verifier *verifier, tide_ir_op op) {
   struct tide_ir *ir = verifier->ir;
   tide_ir_op exec = verifier->last_exec, parent = tide_ir_parent(ir, op);
@@ -73,14 +73,14 @@ static bool comes_first(struct tide_verifier *verifier, tide_ir_op op) {
                           tide_ir_op_name(ir, parent));
 }
 
-static bool positive(struct tide_ir *ir, tide_ir_op op, tide_ir_string name) {
+static bool check_positive(struct tide_ir *ir, tide_ir_op op, tide_ir_string name) {
   int64_t value = tide_ir_get_integer(ir, op, name, 0);
   return value > 0 || tide_ir_op_error(ir, op, "requires '%s' to be at least 1, but it is %lld",
                                        tide_ir_string_text(ir, name, NULL), (long long)value);
 }
 
-/* Arrivals that a barrier waits for: more than PTX's mbarriers can count are none. */
-static bool countable(struct tide_ir *ir, tide_ir_op op, tide_ir_string name) {
+/* Checks a number of arrivals against the limit of PTX's mbarriers. */
+static bool check_countable(struct tide_ir *ir, tide_ir_op op, tide_ir_string name) {
   int64_t value = tide_ir_get_integer(ir, op, name, 0);
   return value < 1 << 20 ||
          tide_ir_op_error(ir, op,
@@ -94,7 +94,7 @@ static const struct tide_ir_type_record *result_type(const struct tide_ir *ir, t
 
 static bool all_positive(struct tide_ir *ir, tide_ir_op op, tide_ir_string a, tide_ir_string b,
                          tide_ir_string c) {
-  return positive(ir, op, a) && positive(ir, op, b) && positive(ir, op, c);
+  return check_positive(ir, op, a) && check_positive(ir, op, b) && check_positive(ir, op, c);
 }
 
 static bool check_pipeline_init(struct tide_verifier *verifier, tide_ir_op op) {
@@ -103,7 +103,8 @@ static bool check_pipeline_init(struct tide_verifier *verifier, tide_ir_op op) {
   int64_t stages = tide_ir_get_integer(ir, op, TIDE_NAME_STAGES, 0);
   int64_t bytes = tide_ir_get_integer(ir, op, TIDE_NAME_TX_BYTES, 0);
   if (!all_positive(ir, op, TIDE_NAME_STAGES, TIDE_NAME_PRODUCERS, TIDE_NAME_CONSUMERS) ||
-      !countable(ir, op, TIDE_NAME_PRODUCERS) || !countable(ir, op, TIDE_NAME_CONSUMERS))
+      !check_countable(ir, op, TIDE_NAME_PRODUCERS) ||
+      !check_countable(ir, op, TIDE_NAME_CONSUMERS))
     return false;
   if (stages != type->a)
     return tide_ir_op_error(ir, op, "has %lld stages, but its type says %u", (long long)stages,
@@ -120,7 +121,7 @@ static bool check_seq_bar_init(struct tide_verifier *verifier, tide_ir_op op) {
   int64_t depth = tide_ir_get_integer(ir, op, TIDE_NAME_DEPTH, 0);
   int64_t length = tide_ir_get_integer(ir, op, TIDE_NAME_LENGTH, 0);
   if (!all_positive(ir, op, TIDE_NAME_DEPTH, TIDE_NAME_LENGTH, TIDE_NAME_GROUP_SIZE) ||
-      !countable(ir, op, TIDE_NAME_GROUP_SIZE))
+      !check_countable(ir, op, TIDE_NAME_GROUP_SIZE))
     return false;
   if (depth != type->a || length != type->b)
     return tide_ir_op_error(ir, op, "has depth %lld and length %lld, but its type says %u and %u",
@@ -135,19 +136,20 @@ static bool check_role(struct tide_ir *ir, tide_ir_op op) {
                           role);
 }
 
-/* Is it surely another pipeline, barrier or scheduler? What branches, loops and conditions hand on
- * may be any. */
-static bool differs(const struct tide_ir *ir, tide_ir_value a, tide_ir_value b) {
+/* True if two pipelines, barriers or schedulers certainly differ. Values passed on by branches,
+ * loops and conditions may be any. */
+static bool surely_differ(const struct tide_ir *ir, tide_ir_value a, tide_ir_value b) {
   return a != b && tide_ir_defining_op(ir, a) && tide_ir_defining_op(ir, b) &&
          tide_ir_op_info(ir, tide_ir_defining_op(ir, a))->form == TIDE_FORM_CUTLASS &&
          tide_ir_op_info(ir, tide_ir_defining_op(ir, b))->form == TIDE_FORM_CUTLASS;
 }
 
-/* The state belongs to what the operation works on. */
+/* Checks that the state belongs to the pipeline or scheduler of the operation. */
 static bool check_state(struct tide_verifier *verifier, tide_ir_op op) {
   struct tide_ir *ir = verifier->ir;
   tide_ir_op root = tide_state_root(verifier, tide_ir_operand(ir, op, 1));
-  if (!root || !differs(ir, tide_ir_operand(ir, root, 0), tide_ir_operand(ir, op, 0))) return true;
+  if (!root || !surely_differ(ir, tide_ir_operand(ir, root, 0), tide_ir_operand(ir, op, 0)))
+    return true;
   bool work = tide_ir_op_kind(ir, root) == TIDE_OP_GET_CURRENT_WORK;
   tide_ir_op_error(ir, op,
                    work ? "takes a work tile of another scheduler"
@@ -168,8 +170,8 @@ static bool check_side(struct tide_verifier *verifier, tide_ir_op op, const char
   return tide_ir_note(ir, tide_ir_location_of(ir, root), "it comes from here");
 }
 
-/* Was there `kind` on the same pipeline, in the same region of warps, before? Looks back through
- * the block and those around it, and into what stands there. */
+/* True if `kind` on the same pipeline stands before `op`, in the same region of warps. Searches
+ * backwards through the block and the blocks around it, including nested operations. */
 static bool came_before(const struct tide_ir *ir, tide_ir_op op, unsigned kind) {
   tide_ir_value pipeline = tide_ir_operand(ir, op, 0);
   for (tide_ir_op at = op; at; at = tide_ir_parent(ir, at)) {
@@ -214,7 +216,7 @@ static bool check_group(struct tide_verifier *verifier, tide_ir_op op, bool has_
   if (!has_state) return true;
   tide_ir_op root = tide_state_root(verifier, tide_ir_operand(ir, op, 1));
   if (!root) return true;
-  if (differs(ir, tide_ir_operand(ir, root, 0), tide_ir_operand(ir, op, 0))) {
+  if (surely_differ(ir, tide_ir_operand(ir, root, 0), tide_ir_operand(ir, op, 0))) {
     tide_ir_op_error(ir, op, "takes a state of another barrier");
     return tide_ir_note(ir, tide_ir_location_of(ir, root), "it comes from here");
   }

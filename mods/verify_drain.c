@@ -1,12 +1,13 @@
-/* Rules of draining: where a pipeline's tail stands, and that a window closes on drained ones. */
+/* Checks draining: the position of a pipeline's tail, and that all pipelines are drained when a
+ * window closes. */
 #include "mods/verify.h"
 
 /* ---- the tail ---- */
 
 static bool is_loop(unsigned kind) { return kind == TIDE_OP_SCF_FOR || kind == TIDE_OP_SCF_WHILE; }
 
-/* Do two operations stand in different arms of one scf.if, `later` being the later one? Then only
- * one of them runs. */
+/* True if two operations stand in different arms of one scf.if, `later` in the second arm. Then
+ * only one of them runs. */
 static bool in_other_arm(const struct tide_ir *ir, tide_ir_op earlier, tide_ir_op later) {
   for (tide_ir_op in = earlier, at; (at = tide_ir_parent(ir, in)); in = at) {
     if (tide_ir_op_kind(ir, at) != TIDE_OP_SCF_IF) continue;
@@ -18,15 +19,16 @@ static bool in_other_arm(const struct tide_ir *ir, tide_ir_op earlier, tide_ir_o
   return false;
 }
 
-static bool closes(const struct tide_ir *ir, tide_ir_op op, tide_ir_op start) {
+static bool closes_window(const struct tide_ir *ir, tide_ir_op op, tide_ir_op start) {
   return start && tide_ir_op_kind(ir, op) == TIDE_OP_MODS_END &&
          tide_ir_op_of(ir, op)->block == tide_ir_op_of(ir, start)->block;
 }
 
-/* Nothing of its pipeline comes behind a tail: up to the end of its window, or of its region. */
+/* Checks that no operation of the tail's pipeline follows the tail, up to the end of its window or
+ * region. */
 static bool check_last(struct tide_ir *ir, tide_ir_op tail, tide_ir_op root, tide_ir_op start) {
-  for (tide_ir_op at = tide_ir_walk_next(ir, root, tail, false); at && !closes(ir, at, start);
-       at = tide_ir_walk_next(ir, root, at, true)) {
+  for (tide_ir_op at = tide_ir_walk_next(ir, root, tail, false);
+       at && !closes_window(ir, at, start); at = tide_ir_walk_next(ir, root, at, true)) {
     unsigned kind = tide_ir_op_kind(ir, at);
     bool produces = kind == TIDE_OP_PRODUCER_ACQUIRE || kind == TIDE_OP_PRODUCER_COMMIT;
     if ((!produces && kind != TIDE_OP_PRODUCER_TAIL) ||
@@ -46,7 +48,7 @@ bool tide_verify_tail(struct tide_verifier *verifier, tide_ir_op op) {
   tide_ir_op exec = tide_ir_ancestor(ir, op, TIDE_OP_ASYNC_EXEC), start = verifier->windows[op];
   tide_ir_op root = exec ? exec : tide_ir_ancestor(ir, op, TIDE_OP_GPU_FUNC);
   if (!root) return true;
-  /* The loop that a whole window stands in is none of the tail's. */
+  /* A loop around the whole window is not the tail's loop. */
   tide_ir_op out = start ? tide_ir_parent(ir, start) : root;
   for (tide_ir_op at = tide_ir_parent(ir, op); at && at != out; at = tide_ir_parent(ir, at)) {
     if (!is_loop(tide_ir_op_kind(ir, at))) continue;
@@ -58,31 +60,31 @@ bool tide_verify_tail(struct tide_verifier *verifier, tide_ir_op op) {
 
 /* ---- windows ---- */
 
-static bool drains(const struct tide_ir *ir, tide_ir_op op, tide_ir_value pipeline);
+static bool drains_pipeline(const struct tide_ir *ir, tide_ir_op op, tide_ir_value pipeline);
 
 static bool arm_drains(const struct tide_ir *ir, tide_ir_block arm, tide_ir_value pipeline) {
   for (tide_ir_op op = arm ? tide_ir_block_of(ir, arm)->first : 0; op;
        op = tide_ir_op_of(ir, op)->next)
-    if (drains(ir, op, pipeline)) return true;
+    if (drains_pipeline(ir, op, pipeline)) return true;
   return false;
 }
 
-/* Whichever way it goes. As deep as scf.ifs are nested. */
-static bool drains(const struct tide_ir *ir, tide_ir_op op, tide_ir_value pipeline) {
+/* True if the operation drains the pipeline on every path. Recurses as deep as scf.ifs nest. */
+static bool drains_pipeline(const struct tide_ir *ir, tide_ir_op op, tide_ir_value pipeline) {
   unsigned kind = tide_ir_op_kind(ir, op);
   if (kind == TIDE_OP_PRODUCER_TAIL) return tide_ir_operand(ir, op, 0) == pipeline;
   return kind == TIDE_OP_SCF_IF && arm_drains(ir, tide_ir_body(ir, op, 0), pipeline) &&
          arm_drains(ir, tide_ir_body(ir, op, 1), pipeline);
 }
 
-/* Does a tail follow, in this block or one around it, before the window closes? */
+/* True if a tail follows before the window closes, in this block or one around it. */
 static bool drained_behind(const struct tide_ir *ir, tide_ir_op acquire, tide_ir_op end) {
   tide_ir_value pipeline = tide_ir_operand(ir, acquire, 0);
   tide_ir_block outer = tide_ir_op_of(ir, end)->block;
   for (tide_ir_op in = acquire; in; in = tide_ir_parent(ir, in)) {
     for (tide_ir_op op = tide_ir_op_of(ir, in)->next; op && op != end;
          op = tide_ir_op_of(ir, op)->next)
-      if (drains(ir, op, pipeline)) return true;
+      if (drains_pipeline(ir, op, pipeline)) return true;
     if (tide_ir_op_of(ir, in)->block == outer) return false;
   }
   return false;
@@ -94,8 +96,9 @@ bool tide_verify_drained(struct tide_verifier *verifier, tide_ir_op start, tide_
        top = tide_ir_op_of(ir, top)->next)
     for (tide_ir_op in = top; in; in = tide_ir_walk_next(ir, top, in, true)) {
       if (tide_ir_op_kind(ir, in) != TIDE_OP_PRODUCER_ACQUIRE) continue;
-      /* What was found for a pipeline in this block holds for the next acquire there, too: behind a
-       * tail there is none. Pipelines have no roots, so their place is free for it. */
+      /* The result for one acquire of a pipeline also holds for the next in this block, since no
+       * acquire follows a tail. Pipelines have no origin, so their slots in `roots` are free for
+       * this mark. */
       uint32_t *seen = &verifier->roots[tide_ir_resolve(ir, tide_ir_operand(ir, in, 0))];
       uint32_t here = top == in ? start | 1u << 31 : tide_ir_op_of(ir, in)->block;
       if (*seen == here) continue;

@@ -1,4 +1,4 @@
-/* Rules of what carries control and values along: loops, branches, yields, returns. */
+/* Checks the operations that pass on control and values: loops, branches, yields, returns. */
 #include "mods/verify.h"
 
 static tide_ir_type operand_type(const struct tide_ir *ir, tide_ir_op op, uint32_t index) {
@@ -73,7 +73,7 @@ static bool check_while(struct tide_ir *ir, tide_ir_op op) {
   return true;
 }
 
-/* Do the operands from `first` on have the types that the parent's results, or operands, have? */
+/* Checks that the operands from `first` on have the types of the parent's results or operands. */
 static bool check_handed(struct tide_ir *ir, tide_ir_op op, uint32_t first, tide_ir_op parent,
                          bool results) {
   uint32_t count = tide_ir_op_of(ir, op)->operand_count - first;
@@ -99,7 +99,7 @@ static bool check_yield(struct tide_ir *ir, tide_ir_op op) {
   if (kind == TIDE_OP_SCF_FOR || kind == TIDE_OP_SCF_IF)
     return check_handed(ir, op, 0, parent, true);
   if (kind == TIDE_OP_SCF_WHILE && in_after) return check_handed(ir, op, 0, parent, false);
-  if (kind == TIDE_OP_SCF_WHILE) return true; /* told there */
+  if (kind == TIDE_OP_SCF_WHILE) return true; /* reported by check_while() */
   return tide_ir_op_error(ir, op, "expects parent op to be one of 'scf.for, scf.if, scf.while'");
 }
 

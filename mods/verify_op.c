@@ -1,4 +1,4 @@
-/* Rules of single operations of arith, llvm, gpu and func. */
+/* Checks single operations of arith, llvm, gpu and func. */
 #include "mods/barrier_pool.h"
 #include "mods/verify.h"
 #include "mods/words.h"
@@ -11,19 +11,19 @@ static tide_ir_type result_type(const struct tide_ir *ir, tide_ir_op op) {
   return tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type;
 }
 
-static unsigned width(const struct tide_ir *ir, tide_ir_type type) {
+static unsigned width_of(const struct tide_ir *ir, tide_ir_type type) {
   static const unsigned floats[] = {16, 16, 19, 32, 64};
   const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
   if (record->kind == TIDE_IR_INTEGER) return record->a;
   return record->kind == TIDE_IR_FLOAT ? floats[record->a] : 0;
 }
 
-/* As MLIR has it: an integer attribute may be narrower or wider than the integer. */
+/* Like MLIR, accepts an integer attribute that is narrower or wider than the integer type. */
 static bool check_llvm_constant(struct tide_ir *ir, tide_ir_op op) {
   const struct tide_ir_attr_record *value =
       tide_ir_attr_of(ir, tide_ir_get(ir, op, TIDE_NAME_VALUE));
   const struct tide_ir_type_record *type = tide_ir_type_of(ir, result_type(ir, op));
-  unsigned bits = width(ir, value->type);
+  unsigned bits = width_of(ir, value->type);
   size_t length = 0;
   switch ((enum tide_ir_attr_kind)value->kind) {
     case TIDE_IR_ATTR_BOOL:
@@ -31,7 +31,7 @@ static bool check_llvm_constant(struct tide_ir *ir, tide_ir_op op) {
       return type->kind == TIDE_IR_INTEGER || tide_ir_op_error(ir, op, "expected integer type");
     case TIDE_IR_ATTR_FLOAT:
       return ((type->kind == TIDE_IR_FLOAT || type->kind == TIDE_IR_INTEGER) &&
-              width(ir, result_type(ir, op)) == bits) ||
+              width_of(ir, result_type(ir, op)) == bits) ||
              tide_ir_op_error(ir, op, "expected float type of width %u", bits);
     case TIDE_IR_ATTR_STRING:
       tide_ir_string_text(ir, value->string, &length);
@@ -44,7 +44,7 @@ static bool check_llvm_constant(struct tide_ir *ir, tide_ir_op op) {
       return (type->kind != TIDE_IR_INTEGER && type->kind != TIDE_IR_FLOAT &&
               type->kind != TIDE_IR_LLVM_POINTER) ||
              tide_ir_op_error(ir, op, "expected vector or array type");
-    case TIDE_IR_ATTR_ARRAY: return true; /* of a struct */
+    case TIDE_IR_ATTR_ARRAY: return true; /* a struct constant */
     default:
       return tide_ir_op_error(ir, op,
                               "only supports integer, float, string or elements attributes");
@@ -67,8 +67,8 @@ static bool check_constant(struct tide_ir *ir, tide_ir_op op) {
   return true;
 }
 
-/* +1: must grow, -1: must shrink, 0: must keep, 2: anything. */
-static int direction(unsigned kind) {
+/* Returns the required change of a cast's width: 1 grows, -1 shrinks, 0 keeps, 2 any. */
+static int required_change(unsigned kind) {
   switch (kind) {
     case TIDE_OP_ARITH_EXTSI:
     case TIDE_OP_ARITH_EXTUI:
@@ -87,8 +87,8 @@ static int direction(unsigned kind) {
 
 static bool check_cast(struct tide_ir *ir, tide_ir_op op) {
   tide_ir_type from = operand_type(ir, op, 0), to = result_type(ir, op);
-  unsigned kind = tide_ir_op_kind(ir, op), a = width(ir, from), b = width(ir, to);
-  int way = direction(kind);
+  unsigned kind = tide_ir_op_kind(ir, op), a = width_of(ir, from), b = width_of(ir, to);
+  int way = required_change(kind);
   bool fine = way == 2 || (way == 1 && b > a) || (way == -1 && b < a) || (way == 0 && a == b);
   bool index_cast = kind == TIDE_OP_ARITH_INDEX_CAST || kind == TIDE_OP_ARITH_INDEX_CASTUI;
   if (index_cast)
@@ -165,7 +165,7 @@ static bool check_function(struct tide_ir *ir, tide_ir_op op) {
   return true;
 }
 
-/* functions of the llvm dialect: the type's last item is the result */
+/* Checks a function of the llvm dialect. The last item of its type is the result. */
 static bool check_llvm_function(struct tide_ir *ir, tide_ir_op op) {
   tide_ir_type type = tide_ir_attr_of(ir, tide_ir_get(ir, op, TIDE_NAME_FUNCTION_TYPE))->type;
   const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
@@ -218,7 +218,7 @@ static bool check_warp_barrier(struct tide_ir *ir, tide_ir_op op) {
   return true;
 }
 
-/* What PTX's mbarriers can count: 1 to 2^20 - 1 arrivals, as many bytes. */
+/* Checks the limits of PTX's mbarriers: 1 to 2^20 - 1 arrivals, 0 to 2^20 - 1 bytes. */
 static bool check_mbarrier(struct tide_ir *ir, tide_ir_op op, bool bytes) {
   int64_t count;
   if (!tide_ir_constant(ir, tide_ir_operand(ir, op, 1), &count) ||
@@ -250,13 +250,13 @@ static bool check_cluster_shape(struct tide_ir *ir, tide_ir_op op) {
   return true;
 }
 
-/* Elsewhere than on the gpu.module nobody reads it. */
+/* Rejects a cluster shape on any operation but the gpu.module: no code reads it there. */
 static bool check_no_shape(struct tide_ir *ir, tide_ir_op op) {
   return !tide_ir_has(ir, op, TIDE_NAME_CLUSTER_SHAPE) ||
          tide_ir_op_error(ir, op, "has 'cutlass.cluster_shape', which belongs to the 'gpu.module'");
 }
 
-/* What the lowering makes of the shape must not be another one already. */
+/* Rejects an 'nvvm.cluster_dim' that differs from the one that the lowering makes of the shape. */
 static bool check_cluster_dim(struct tide_ir *ir, tide_ir_op op) {
   tide_ir_attr own = tide_ir_get(ir, op, tide_ir_intern_text(ir, "nvvm.cluster_dim"));
   const struct tide_ir_attr_record *record = tide_ir_attr_of(ir, own);

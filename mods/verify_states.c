@@ -1,5 +1,6 @@
-/* Where pipeline states and work tiles come from: `roots` follows them through increments, loops,
- * conditions and branches to what made them. A state keeps its pipeline and its role on the way. */
+/* Traces the origins of pipeline states and work tiles. `roots` follows them through increments,
+ * loops, conditions and branches to the operation that made them. A state keeps its pipeline and
+ * its role on the way. */
 #include "mods/verify.h"
 
 #define ROUNDS_MAX 16
@@ -17,8 +18,8 @@ static bool is_tracked(const struct tide_ir *ir, tide_ir_value value) {
          tide_ir_type_is(ir, tide_ir_type_of_value(ir, value), TIDE_IR_WORK_TILE);
 }
 
-/* One pipeline and one role, though made twice; what is not known agrees with anything. */
-static bool agree(const struct tide_ir *ir, tide_ir_op a, tide_ir_op b) {
+/* True if two origins have the same pipeline, role and group. An unknown origin agrees with any. */
+static bool origins_agree(const struct tide_ir *ir, tide_ir_op a, tide_ir_op b) {
   return !a || !b || a == b ||
          (tide_ir_op_kind(ir, a) == tide_ir_op_kind(ir, b) &&
           tide_ir_operand(ir, a, 0) == tide_ir_operand(ir, b, 0) &&
@@ -26,7 +27,7 @@ static bool agree(const struct tide_ir *ir, tide_ir_op a, tide_ir_op b) {
           tide_ir_get(ir, a, TIDE_NAME_GROUP) == tide_ir_get(ir, b, TIDE_NAME_GROUP));
 }
 
-/* ---- following ---- */
+/* ---- tracing ---- */
 
 static void hand_on(struct tide_verifier *verifier, tide_ir_op from, uint32_t first,
                     tide_ir_value to, uint32_t count) {
@@ -42,7 +43,7 @@ static void follow_select(struct tide_verifier *verifier, tide_ir_op op) {
   const struct tide_ir *ir = verifier->ir;
   tide_ir_op a = tide_state_root(verifier, tide_ir_operand(ir, op, 1));
   tide_ir_op b = tide_state_root(verifier, tide_ir_operand(ir, op, 2));
-  if (agree(ir, a, b)) hand_on(verifier, op, a ? 1 : 2, tide_ir_op_of(ir, op)->results, 1);
+  if (origins_agree(ir, a, b)) hand_on(verifier, op, a ? 1 : 2, tide_ir_op_of(ir, op)->results, 1);
 }
 
 static void follow_branch(struct tide_verifier *verifier, tide_ir_op op) {
@@ -91,8 +92,8 @@ void tide_state_follow(struct tide_verifier *verifier, tide_ir_op op) {
   }
 }
 
-/* Blocks may stand before those that branch to them: the text is gone over until nothing comes in
- * any more. What is not known after that many rounds is not checked. */
+/* Repeats the walk until no round finds a root, since a block may stand before the blocks that
+ * branch to it. Values without a root after ROUNDS_MAX rounds are not checked. */
 void tide_verify_states(struct tide_verifier *verifier) {
   struct tide_ir *ir = verifier->ir;
   verifier->moved = verifier->several;
@@ -103,15 +104,15 @@ void tide_verify_states(struct tide_verifier *verifier) {
   }
 }
 
-/* ---- where they meet ---- */
+/* ---- joins ---- */
 
 static bool tell_both(struct tide_ir *ir, tide_ir_op a, tide_ir_op b) {
   tide_ir_note(ir, tide_ir_location_of(ir, a), "that one comes from here");
   return tide_ir_note(ir, tide_ir_location_of(ir, b), "this one comes from here");
 }
 
-/* What a loop carries comes from one place, however often it went round; the arms of a condition
- * agree. */
+/* Checks that a loop-carried value has the same origin in every round, and that the arms of a
+ * condition agree. */
 static bool check_yield(struct tide_verifier *verifier, tide_ir_op yield) {
   struct tide_ir *ir = verifier->ir;
   tide_ir_op loop = tide_ir_parent(ir, yield);
@@ -123,7 +124,7 @@ static bool check_yield(struct tide_verifier *verifier, tide_ir_op yield) {
     else if (kind == TIDE_OP_SCF_WHILE) first = tide_ir_argument(ir, tide_ir_body(ir, loop, 0), i);
     else first = tide_ir_op_of(ir, loop)->results + i;
     tide_ir_op a = tide_state_root(verifier, first), b = tide_state_root(verifier, value);
-    if (!a || !b || a == b || (kind == TIDE_OP_SCF_IF && agree(ir, a, b))) continue;
+    if (!a || !b || a == b || (kind == TIDE_OP_SCF_IF && origins_agree(ir, a, b))) continue;
     tide_ir_op_error(ir, yield,
                      "hands on value #%u that comes from another place than what it "
                      "takes over from",
@@ -138,7 +139,7 @@ static bool check_select(struct tide_verifier *verifier, tide_ir_op op) {
   tide_ir_value value = tide_ir_operand(ir, op, 1);
   tide_ir_op a = tide_state_root(verifier, value);
   tide_ir_op b = tide_state_root(verifier, tide_ir_operand(ir, op, 2));
-  if (!is_state(ir, value) || agree(ir, a, b)) return true;
+  if (!is_state(ir, value) || origins_agree(ir, a, b)) return true;
   tide_ir_op_error(ir, op, "chooses between states of different pipelines or roles");
   return tell_both(ir, a, b);
 }
@@ -152,7 +153,7 @@ static bool check_branch(struct tide_verifier *verifier, tide_ir_op op) {
       tide_ir_value value = tide_ir_operand(ir, op, first + j);
       tide_ir_op a = verifier->roots[tide_ir_argument(ir, to, j)];
       tide_ir_op b = tide_state_root(verifier, value);
-      if (!is_state(ir, value) || agree(ir, a, b)) continue;
+      if (!is_state(ir, value) || origins_agree(ir, a, b)) continue;
       tide_ir_op_error(ir, op,
                        "gives successor #%u a state of another pipeline or role than other "
                        "branches give it",

@@ -1,4 +1,4 @@
-/* Rules of the MODS operations: pairs, windows, participants, throttles. */
+/* Checks the MODS operations: pairs, windows, participants, throttles. */
 #include "mods/bits.h"
 #include "mods/barrier_pool.h"
 #include "mods/verify.h"
@@ -74,9 +74,9 @@ static bool check_pair(struct tide_ir *ir, tide_ir_op start, tide_ir_op end) {
   return true;
 }
 
-/* ---- all CTAs of the cluster come to a window as often as each other ---- */
+/* ---- all CTAs of the cluster enter a window equally often ---- */
 
-/* A loop whose number of turns is written in the text. */
+/* True for a loop with constant bounds and step. */
 static bool fixed_turns(const struct tide_ir *ir, tide_ir_op op) {
   int64_t number;
   return tide_ir_op_kind(ir, op) == TIDE_OP_SCF_FOR &&
@@ -85,7 +85,7 @@ static bool fixed_turns(const struct tide_ir *ir, tide_ir_op op) {
          tide_ir_constant(ir, tide_ir_operand(ir, op, 2), &number);
 }
 
-static bool marked(const struct tide_ir *ir, tide_ir_op op) {
+static bool is_marked_uniform(const struct tide_ir *ir, tide_ir_op op) {
   return tide_ir_has(ir, op, TIDE_NAME_CLUSTER_UNIFORM);
 }
 
@@ -94,8 +94,8 @@ static bool tell_mark(struct tide_ir *ir, tide_ir_op op, bool good) {
                               "mark it with 'cutlass.cluster_uniform' if it does not");
 }
 
-/* Does the text from `block` on never go back to it or before it? Then branches there do not lead
- * to it. */
+/* True if no branch from `block` on leads to `block` or to text before it. Then none of those
+ * branches decides whether `block` runs. */
 static bool only_forward(const struct tide_verifier *verifier, tide_ir_block block) {
   const struct tide_ir *ir = verifier->ir;
   uint32_t place = verifier->order[tide_ir_block_of(ir, block)->first];
@@ -110,7 +110,8 @@ static bool only_forward(const struct tide_verifier *verifier, tide_ir_block blo
   return true;
 }
 
-/* What a branch leads to: any block but the first of its region. 0, or the branch. */
+/* Returns an unmarked conditional branch that may decide whether the block of `op` runs; 0: none.
+ * No branch leads to the first block of a region. */
 static tide_ir_op branch_to(const struct tide_verifier *verifier, tide_ir_op op) {
   const struct tide_ir *ir = verifier->ir;
   tide_ir_block block = tide_ir_op_of(ir, op)->block;
@@ -120,7 +121,8 @@ static tide_ir_op branch_to(const struct tide_verifier *verifier, tide_ir_op op)
   if (only_forward(verifier, block)) end = block;
   for (tide_ir_block at = first; at && at != end; at = tide_ir_block_of(ir, at)->next) {
     tide_ir_op last = tide_ir_block_of(ir, at)->last;
-    if (last && tide_ir_op_of(ir, last)->successor_count > 1 && !marked(ir, last)) return last;
+    if (last && tide_ir_op_of(ir, last)->successor_count > 1 && !is_marked_uniform(ir, last))
+      return last;
   }
   return 0;
 }
@@ -135,13 +137,13 @@ static bool check_uniform(struct tide_verifier *verifier, tide_ir_op start) {
                        tide_ir_op_error(ir, start,
                                         "stands behind a branch that may differ between the CTAs "
                                         "of the cluster"));
-    if (kind == TIDE_OP_SCF_IF && !marked(ir, at))
+    if (kind == TIDE_OP_SCF_IF && !is_marked_uniform(ir, at))
       return tell_mark(ir, at,
                        tide_ir_op_error(ir, start,
                                         "stands under a condition that may differ between the "
                                         "CTAs of the cluster"));
     bool loop = kind == TIDE_OP_SCF_FOR || kind == TIDE_OP_SCF_WHILE;
-    if (loop && !marked(ir, at) && !fixed_turns(ir, at))
+    if (loop && !is_marked_uniform(ir, at) && !fixed_turns(ir, at))
       return tell_mark(ir, at,
                        tide_ir_op_error(ir, start,
                                         "stands in a loop whose number of turns may differ between "
@@ -153,8 +155,8 @@ static bool check_uniform(struct tide_verifier *verifier, tide_ir_op start) {
 /* ---- one block ---- */
 
 struct window {
-  tide_ir_op start; /* in this block; 0: none is open */
-  tide_ir_op outer; /* the one that the whole block stands in */
+  tide_ir_op start; /* the open window in this block; 0: none */
+  tide_ir_op outer; /* the window around the whole block; 0: none */
 };
 
 static void open_window(struct tide_verifier *verifier, tide_ir_op op, struct window *window) {
@@ -228,8 +230,8 @@ static void check_block(struct tide_verifier *verifier, tide_ir_block block) {
 
 /* ---- the pool of named barriers ---- */
 
-/* The cooperative throttles of a region of warps share one id; ids that the function names itself,
- * wherever it does, are taken. */
+/* Checks that the pool has enough ids. The cooperative throttles of a region of warps share one id.
+ * Ids that the function names itself, anywhere, are taken. */
 static void check_pool(struct tide_ir *ir, tide_ir_op function) {
   uint32_t wanted = 0, left = TIDE_POOL_END - TIDE_POOL_FIRST;
   tide_ir_op last_region = 0, computed = 0;
@@ -252,7 +254,8 @@ static void check_pool(struct tide_ir *ir, tide_ir_op function) {
   }
 }
 
-/* A window's handshake counts the threads of all regions. */
+/* Warns if a region has no window but another has: a window's handshake counts the threads of all
+ * regions. */
 static void check_all_take_part(struct tide_ir *ir, tide_ir_op function) {
   tide_ir_op with = 0, without = 0, region = 0;
   bool found = true;
@@ -284,7 +287,7 @@ void tide_verify_windows(struct tide_verifier *verifier) {
     if (!record->prev && op != ir->module) check_block(verifier, record->block);
     if (record->kind == TIDE_OP_GPU_FUNC) check_pool(ir, op);
   }
-  if (ir->errors != before) return; /* what is a window is not clear */
+  if (ir->errors != before) return; /* after an error the windows are unreliable */
   tide_ir_op followed = 0;
   for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true)) {
     unsigned kind = tide_ir_op_kind(ir, op);

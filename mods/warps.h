@@ -4,7 +4,7 @@
 
 #include "mods/ir.h"
 
-#define TIDE_WARPS_MAX 32 /* of a block */
+#define TIDE_WARPS_MAX 32 /* warps of a block */
 
 /* Warps [first, end). A region without the attribute `warps` has all warps of its block: then `all`
  * is set, and `end` is TIDE_WARPS_MAX unless the kernel declares its block's size. */
@@ -13,10 +13,9 @@ struct tide_warps {
   bool all;
 };
 
-/* Returns the warps of the region `exec`. An attribute that is no array of integers gives [0, 0).
- */
+/* Returns the warps of the region `exec`. [0, 0) if the attribute is no array of two integers. */
 struct tide_warps tide_warps_of(struct tide_ir *ir, tide_ir_op exec);
-/* Returns how many threads the block of the kernel around `op` has; 0: the kernel does not say. */
+/* Returns the number of threads of the block of the kernel around `op`; 0: not declared. */
 uint32_t tide_declared_threads(struct tide_ir *ir, tide_ir_op op);
 
 #endif

@@ -28,7 +28,7 @@ int tide_tool_wrong_usage(const struct tide_tool_usage *usage, const char *forma
   return TIDE_EXIT_USAGE;
 }
 
-/* `--name value` and `--name=value` are the same. */
+/* Reads an option: `--name value` or `--name=value`. */
 static int take_option(struct tide_tool_arguments *arguments, const char *word) {
   const char *equals = strchr(word, '=');
   size_t length = equals ? (size_t)(equals - word) : strlen(word);

@@ -1,4 +1,4 @@
-/* tidemark explain: a paused run, and what it decided about each wait. */
+/* tidemark explain: a paused run, and its decision about each wait. */
 #include "tool/explain.h"
 
 #include "tidemark/kernel.h"
@@ -36,7 +36,7 @@ static bool host_waits(struct tide_plan *plan) {
   return false;
 }
 
-/* How the run is to be made. */
+/* The limits of the run. */
 struct limits {
   uint64_t frontier, memory;
 };
@@ -69,7 +69,8 @@ static enum tide_status run_paused(struct tide_explanation *e, const struct limi
   return status;
 }
 
-static bool explain(struct tide_tool_program *program, const struct limits *limits, bool json) {
+static bool explain_program(struct tide_tool_program *program, const struct limits *limits,
+                            bool json) {
   const struct tide_allocator *a = tide_allocator_system();
   struct tide_explanation e = {.allocator = NULL};
   struct tide_tool_files *files = tide_tool_files_create(tide_plan_tables(program->plan), NULL);
@@ -126,7 +127,7 @@ int tide_tool_explain(int argc, char **argv) {
   tide_tool_watch_signals();
   good = tide_tool_read(&program, path, false) &&
          (!input || tide_tool_use_image(&program, input)) && tide_tool_plan(&program) &&
-         tide_tool_make_inputs(&program) && explain(&program, &limits, json);
+         tide_tool_make_inputs(&program) && explain_program(&program, &limits, json);
   status = good ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;
 end:
   tide_tool_unload(&program);

@@ -15,7 +15,7 @@ static const struct tide_tool_option options[] = {
 static const struct tide_tool_usage usage = {
     "fmt", "FILE…", "Lays programs out in their one way. Comments stay.", options, NULL};
 
-/* What went wrong has been printed. */
+/* False: the error has been printed. */
 static bool write_file(const char *name, const char *text, size_t length) {
   struct stat info;
   char *path = realpath(name, NULL), *temporary; /* a link stays one */
@@ -74,7 +74,7 @@ int tide_tool_fmt(int argc, char **argv) {
     if (option == TIDE_ARGUMENT_ERROR) return TIDE_EXIT_USAGE;
     if (option == 0) check = true;
     if (option == 1) write_back = true;
-    /* Files are gathered at the front of argv, in their order. */
+    /* Collects the files at the front of argv, in their order. */
     if (option == TIDE_ARGUMENT_POSITIONAL) argv[1 + files++] = argv[arguments.at - 1];
   }
   if (!files) return tide_tool_wrong_usage(&usage, "which file?");

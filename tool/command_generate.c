@@ -1,4 +1,4 @@
-/* tidemark generate: something to run programs on. */
+/* tidemark generate: images for programs to run on. */
 #include "tool/tool.h"
 
 #include <stdlib.h>

@@ -28,7 +28,7 @@ void tide_mods_dashes(int argc, char **argv) {
     size_t length = strlen(argv[i]);
     if (strcmp(argv[i], "--") == 0) return;
     if (argv[i][0] != '-' || argv[i][1] == '-' || length < 3) continue;
-    char *longer = malloc(length + 2); /* lives as long as the program */
+    char *longer = malloc(length + 2); /* never freed: argv points to it */
     if (!longer) continue;
     longer[0] = '-';
     memcpy(longer + 1, argv[i], length + 1);
@@ -88,8 +88,8 @@ const struct tide_ir_out tide_mods_stdout = {to_stdout, NULL};
 
 /* ---- parts ---- */
 
-/* A line that begins with // -----; gives where the next one begins, or NULL. */
-static const char *separator(const char *line, const char *end) {
+/* Returns the start of the next line if this one begins with // -----; else NULL. */
+static const char *skip_separator(const char *line, const char *end) {
   if (end - line < 8 || memcmp(line, "// -----", 8) != 0) return NULL;
   const char *next = memchr(line, '\n', (size_t)(end - line));
   return next ? next + 1 : end;
@@ -103,7 +103,7 @@ bool tide_mods_parts(const struct tide_mods_input *input, bool split,
   bool good = true;
   while (split && line < end) {
     const char *next = memchr(line, '\n', (size_t)(end - line));
-    const char *behind = separator(line, end);
+    const char *behind = skip_separator(line, end);
     number++;
     if (behind) {
       part.length = (size_t)(line - part.text);

@@ -68,7 +68,7 @@ static bool parse_baseline(struct tide_job *job, const char *value) {
   return true;
 }
 
-/* True when it was understood; what is wrong has been printed. */
+/* False: the error has been printed. */
 static bool take_value(struct tide_job *job, int option, const char *value) {
   switch (option) {
     case INPUT: job->input = value; return true;
@@ -111,8 +111,8 @@ static void take_flag(struct tide_job *job, int option) {
   }
 }
 
-/* TIDE_EXIT_OK and a path, or the exit status with out_path NULL. */
-static int parse(struct tide_job *job, int argc, char **argv, const char **out_path) {
+/* Returns TIDE_EXIT_OK and sets a path; or returns the exit status, with *out_path NULL. */
+static int parse_arguments(struct tide_job *job, int argc, char **argv, const char **out_path) {
   struct tide_tool_arguments arguments = {.usage = &usage, .argc = argc, .argv = argv};
   int option;
   *out_path = NULL;
@@ -138,7 +138,7 @@ static int parse(struct tide_job *job, int argc, char **argv, const char **out_p
   return TIDE_EXIT_OK;
 }
 
-/* ---- what submission alone decides -------------------------------------------------------- */
+/* ---- counts that submission alone decides ---- */
 
 static bool host_waits(struct tide_plan *plan) {
   struct tide_step step;
@@ -148,15 +148,15 @@ static bool host_waits(struct tide_plan *plan) {
   return false;
 }
 
-#define COUNTED_MOST 500000u /* operations: more of them would take too much memory at once */
+#define COUNTED_MOST 500000u /* operations: more would take too much memory at once */
 
 static bool can_be_paused(const struct tide_job *job) {
   const struct tide_plan_tables *tables = job->report.tables;
   return tables->operations <= COUNTED_MOST && !host_waits(job->program.plan);
 }
 
-/* Submits everything to queues that do not start, and looks what became of the waits. A program in
- * which the host waits has to be run for that. */
+/* Submits everything to queues that do not start, and counts the results of the waits. A program
+ * with host waits cannot be counted this way. */
 static bool count_paused(struct tide_job *job) {
   struct tide_report_row *row = &job->report.paused;
   struct tide_outcome outcome;
@@ -172,7 +172,7 @@ static bool count_paused(struct tide_job *job) {
   return true;
 }
 
-/* Where operations waited for memory: the bytes that the program takes when none does. */
+/* If operations waited for memory: finds the bytes that the program takes when none waits. */
 static void count_memory(struct tide_job *job) {
   const struct tide_report_row *paused = &job->report.paused;
   struct tide_outcome outcome;
@@ -197,8 +197,8 @@ struct running {
   struct tide_outcome reference; /* the sequential run */
   struct tide_outcome last;      /* the last tracked run: its outputs are kept */
   bool has_last;
-  /* The last run of the baseline. Nobody asks for it, but the next run gets the memory of what went
-   * before: if only one kind were kept, the other would always find memory that is still warm. */
+  /* The last run of the baseline, kept although it is not reported: the next run gets the memory of
+   * the run before. If only one kind were kept, the other would always find warm memory. */
   struct tide_outcome last_baseline;
   bool has_last_baseline;
   struct tide_trace *trace;
@@ -223,14 +223,14 @@ static bool run_reference(struct running *running) {
   return running->has_reference;
 }
 
-static bool compared(struct running *running, const struct tide_outcome *outcome,
-                     const char *name) {
+static bool matches_reference(struct running *running, const struct tide_outcome *outcome,
+                              const char *name) {
   return !running->has_reference ||
          tide_job_compare(running->job, &running->reference, outcome, name);
 }
 
-/* The first run looks for ordering errors, is traced, is paused: whatever was asked for. It is
- * timed only when none of that slows it down. */
+/* Runs with all requested extras: search for ordering errors, trace, pause. The run is timed only
+ * if none of these slows it down. */
 static bool run_first(struct running *running) {
   struct tide_job *job = running->job;
   struct tide_outcome outcome;
@@ -248,7 +248,7 @@ static bool run_first(struct running *running) {
   if (!tide_job_run(job, &kind, &outcome)) return false;
   row->there = true;
   row->result = outcome.result;
-  bool same = compared(running, &outcome, "a tracked one");
+  bool same = matches_reference(running, &outcome, "a tracked one");
   if (!job->check && !kind.sink && !job->baseline)
     job->report.tracked_times.list[job->report.tracked_times.count++] = outcome.result.wall;
   keep_outcome(running, &outcome);
@@ -264,7 +264,7 @@ static bool run_timed(struct running *running, enum tide_run_mode mode) {
   if (!tide_job_run(job, &kind, &outcome)) return false;
   struct tide_times *times = tracked ? &report->tracked_times : &report->baseline_times;
   times->list[times->count++] = outcome.result.wall;
-  bool same = compared(running, &outcome, tracked ? "a tracked one" : "the baseline");
+  bool same = matches_reference(running, &outcome, tracked ? "a tracked one" : "the baseline");
   if (tracked) {
     report->online.there = true;
     report->online.result = outcome.result;
@@ -276,10 +276,10 @@ static bool run_timed(struct running *running, enum tide_run_mode mode) {
   return same;
 }
 
-#define SHORT_REPEATS 15      /* of runs that are over in a moment … */
-#define SHORT_TIME 300000000u /* … as long as all of them together took less than this, in ns */
+#define SHORT_REPEATS 15      /* the most repeats of short runs … */
+#define SHORT_TIME 300000000u /* … while all of them together took less than this, in ns */
 
-static bool enough(const struct tide_job *job, uint64_t done) {
+static bool has_enough_runs(const struct tide_job *job, uint64_t done) {
   const struct tide_times *a = &job->report.tracked_times, *b = &job->report.baseline_times;
   uint64_t all = 0;
   if (job->repeat_given || !job->baseline || done < job->repeat) return done >= job->repeat;
@@ -288,12 +288,12 @@ static bool enough(const struct tide_job *job, uint64_t done) {
   return all >= SHORT_TIME || done >= SHORT_REPEATS;
 }
 
-/* In turns, and each kind goes first as often as the other. */
+/* Runs both kinds in turns; each goes first as often as the other. */
 static bool run_in_turns(struct running *running) {
   struct tide_job *job = running->job;
   bool good = true;
   if (!job->baseline && (job->paused || job->check || job->trace_path)) return true;
-  for (uint64_t i = job->report.tracked_times.count; good && !enough(job, i); i++) {
+  for (uint64_t i = job->report.tracked_times.count; good && !has_enough_runs(job, i); i++) {
     good = run_timed(running, i % 2 && job->baseline ? job->baseline : TIDE_RUN_TRACKED);
     if (good && job->baseline) good = run_timed(running, i % 2 ? TIDE_RUN_TRACKED : job->baseline);
   }
@@ -307,7 +307,7 @@ static enum tide_status write_piece(void *self, const char *bytes, size_t size) 
   return fwrite(bytes, 1, size, self) == size ? TIDE_OK : TIDE_IO;
 }
 
-/* A trace in the place of the program, of an input or of an output would destroy it. */
+/* True unless the trace would replace the program, an input or an output. */
 static bool trace_is_apart(const struct running *running) {
   const char *path = running->job->trace_path;
   const struct tide_plan_tables *tables = running->job->report.tables;
@@ -371,7 +371,7 @@ static void print_report(struct tide_job *job) {
   fputs(buffer, stdout);
 }
 
-/* An output in the place of the program would destroy it. */
+/* False: an output would replace the program. */
 static bool spares_program(const struct running *running) {
   const struct tide_plan_tables *tables = running->job->report.tables;
   const char *program = running->job->program.path;
@@ -388,7 +388,7 @@ static bool spares_program(const struct running *running) {
   return true;
 }
 
-static bool commit(struct running *running) {
+static bool commit_outputs(struct running *running) {
   struct tide_diag diag = {.status = TIDE_OK};
   if (!spares_program(running)) return false;
   if (tide_tool_files_commit(running->last.files, &diag) == TIDE_OK) return true;
@@ -423,7 +423,7 @@ static bool run_all(struct running *running) {
   }
   if (!good) return false;
   tide_job_describe(job, &running->last);
-  return commit(running);
+  return commit_outputs(running);
 }
 
 int tide_tool_run(int argc, char **argv) {
@@ -432,7 +432,7 @@ int tide_tool_run(int argc, char **argv) {
   struct tide_random random;
   const char *path;
   bool good = false;
-  int status = parse(&job, argc, argv, &path);
+  int status = parse_arguments(&job, argc, argv, &path);
   if (!path) {
     tide_tool_unload(&job.program);
     return status;
@@ -449,7 +449,7 @@ int tide_tool_run(int argc, char **argv) {
   good = tide_tool_read(&job.program, path, false) &&
          (!job.input || tide_tool_use_image(&job.program, job.input)) &&
          tide_tool_plan(&job.program) && tide_tool_make_inputs(&job.program) && run_all(&running);
-  /* A trace of what failed is what is wanted most. */
+  /* After a failure the trace is needed most. */
   if (running.trace) good = write_trace(&running) && good;
   if (good) print_report(&job);
   if (running.has_last) tide_outcome_drop(&running.last);

@@ -46,13 +46,13 @@ static void watch_signals(void) {
                    before;
   sigaction(SIGTERM, &ends, NULL);
   sigaction(SIGINT, &ends, NULL);
-  signal(SIGPIPE, SIG_IGN); /* a pipe that its reader has closed */
+  signal(SIGPIPE, SIG_IGN); /* writes to a pipe without a reader fail instead */
   if (events) sigaction(SIGHUP, &reopens, NULL);
   else if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
     sigaction(SIGHUP, &ends, NULL); /* nohup ignores it */
 }
 
-/* Behind this call no handler uses the service or the event log, which may be freed. */
+/* After this call no handler uses the service or the event log: both may be freed. */
 static void ignore_signals(void) {
   signal(SIGTERM, SIG_IGN);
   signal(SIGINT, SIG_IGN);
@@ -71,7 +71,7 @@ static char *read_config(const char *path, size_t *out_length) {
   return text;
 }
 
-/* One warning for each limit that is less than what the policy promises. */
+/* Prints one warning for each limit below the sum of the policy's quotas. */
 static void warn_of_shortages(const struct tide_service *service) {
   char text[1024];
   size_t length = tide_service_shortages(service, text, sizeof text);

@@ -92,7 +92,7 @@ static bool parse_time(const char *text, uint64_t *out_ns) {
   return false;
 }
 
-/* "5us", or "5us/KiB=1us". */
+/* Reads "5us", or "5us/KiB=1us". */
 static bool parse_cost(const char *text, struct tide_simulation_params *params) {
   static const char more[] = "/KiB=";
   const char *slash = strstr(text, more);
@@ -153,7 +153,7 @@ static bool parse_small(const char *text, uint64_t most, uint64_t *out_number) {
   return tide_tool_parse_number(text, most, out_number) && *out_number;
 }
 
-/* NULL: it was understood; else what was expected. */
+/* Returns NULL if the value is valid, else the expected form. */
 static const char *take_value(struct tide_sim_job *job, int option, const char *value) {
   struct tide_simulation_params *params = &job->params;
   uint64_t number = 0, size = 0;
@@ -204,8 +204,8 @@ static void take_flag(struct tide_sim_job *job, int option) {
   }
 }
 
-/* TIDE_EXIT_OK and a path, or the exit status with out_path NULL. */
-static int parse(struct tide_sim_job *job, int argc, char **argv, const char **out_path) {
+/* Returns TIDE_EXIT_OK and sets a path; or returns the exit status, with *out_path NULL. */
+static int parse_arguments(struct tide_sim_job *job, int argc, char **argv, const char **out_path) {
   struct tide_tool_arguments arguments = {.usage = &usage, .argc = argc, .argv = argv};
   int option;
   *out_path = NULL;
@@ -266,7 +266,7 @@ bool tide_sim_job_run(struct tide_sim_job *job, enum tide_run_mode mode,
   return false;
 }
 
-/* Once more, where allocations had to wait: what the waits cost. */
+/* Runs once more without a memory limit, to find the cost of the waits for memory. */
 static void run_unlimited(const struct tide_sim_job *job,
                           struct tide_sim_unlimited *out_unlimited) {
   struct tide_simulation_params params = job->params;
@@ -309,7 +309,7 @@ int tide_tool_sim(int argc, char **argv) {
                  .workers = 1},
   };
   const char *path;
-  int status = parse(&job, argc, argv, &path);
+  int status = parse_arguments(&job, argc, argv, &path);
   if (path) {
     bool good = tide_tool_read(&job.program, path, false) &&
                 (job.sweep ? tide_sim_sweep(&job) : run_once(&job));

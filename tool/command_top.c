@@ -1,4 +1,4 @@
-/* tidemark top: who is connected to a service, what they have, and who waits for whom. */
+/* tidemark top: a service's clients, their objects, and their waits. */
 #include "tool/top.h"
 #include "tool/tool.h"
 
@@ -34,7 +34,7 @@ static const struct tide_tool_usage usage = {
 static struct termios before;
 static bool has_keys;
 
-/* Also from a signal handler. */
+/* Called from a signal handler, too. */
 static void leave_terminal(void) {
   if (has_keys) tcsetattr(STDIN_FILENO, TCSANOW, &before);
   (void)!write(STDOUT_FILENO, SHOW, sizeof SHOW - 1);
@@ -46,7 +46,7 @@ static void on_signal(int number) {
   raise(number);
 }
 
-/* Keys come at once, and are not shown. */
+/* Makes keys arrive at once, without echo. */
 static void enter_terminal(void) {
   has_keys = tcgetattr(STDIN_FILENO, &before) == 0;
   struct sigaction action = {.sa_handler = on_signal};
@@ -61,7 +61,8 @@ static void enter_terminal(void) {
   fputs(HIDE "\033[2J", stdout);
 }
 
-/* Each line cut to the width, over what stood there; what does not fit is counted. */
+/* Draws over the previous text, with each line cut to the width. Lines below the last row are only
+ * counted. */
 static void draw_text(const char *text) {
   struct winsize size = {.ws_row = 24, .ws_col = 80};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 2 || size.ws_col < 2)
@@ -85,8 +86,8 @@ static void draw_text(const char *text) {
   fflush(stdout);
 }
 
-/* True: q was typed. */
-static bool nap(bool keys, uint64_t milliseconds) {
+/* Sleeps. True if q was typed. */
+static bool wait_for_quit(bool keys, uint64_t milliseconds) {
   struct pollfd one = {.fd = STDIN_FILENO, .events = POLLIN};
   char key = 0;
   if (poll(&one, keys, (int)milliseconds) <= 0) return false;
@@ -95,8 +96,8 @@ static bool nap(bool keys, uint64_t milliseconds) {
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Made as a whole first: a table shows at once, or not at all. */
-static enum tide_status show(const struct tide_top_view *view, bool terminal) {
+/* Makes the whole text first: a table appears at once, or not at all. */
+static enum tide_status print_table(const struct tide_top_view *view, bool terminal) {
   char *text = NULL;
   size_t length = 0;
   FILE *to = open_memstream(&text, &length);
@@ -110,14 +111,14 @@ static enum tide_status show(const struct tide_top_view *view, bool terminal) {
   return status;
 }
 
-static int watch(const struct tide_top_view *view, bool once, uint64_t interval) {
+static int watch_service(const struct tide_top_view *view, bool once, uint64_t interval) {
   bool terminal = !once && isatty(STDOUT_FILENO);
   enum tide_status status;
   if (terminal) enter_terminal();
   for (;;) {
-    status = show(view, terminal);
+    status = print_table(view, terminal);
     if (status != TIDE_OK || once || ferror(stdout)) break;
-    if (nap(terminal && has_keys, interval)) break;
+    if (wait_for_quit(terminal && has_keys, interval)) break;
     if (!terminal) fputc('\n', stdout);
   }
   if (terminal) leave_terminal();
@@ -161,7 +162,7 @@ int tide_tool_top(int argc, char **argv) {
     tide_tool_error("%s", diag.text);
     return TIDE_EXIT_FAILED;
   }
-  int result = watch(&view, once, interval);
+  int result = watch_service(&view, once, interval);
   tide_session_close(view.session);
   return result;
 }

@@ -29,7 +29,7 @@ static const struct tide_tool_usage usage = {
 extern const char view_page[]; /* made by web/assemble */
 extern const size_t view_page_size;
 
-/* Stands in the page where the program goes. */
+/* Marks the program's location in the page. */
 static const char placeholder[] = "<!--tidemark:given-->";
 
 static void append_bytes(struct tide_view_bytes *to, const char *data, size_t size) {
@@ -88,7 +88,7 @@ bool tide_view_make_page(struct tide_view_bytes *page, const char *path) {
   return !page->failed;
 }
 
-/* ---- to a file ---------------------------------------------------------------------------- */
+/* ---- export to a file ---- */
 
 static bool write_all(int descriptor, const char *data, size_t size) {
   while (size) {

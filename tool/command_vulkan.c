@@ -10,7 +10,7 @@
 #define EXPLORE_LIMIT_NS 60000000000ull
 #define LIMIT_MOST_NS (24ull * 3600 * 1000000000)
 
-/* Options of all modes first; then those of explore. */
+/* Options of all modes first; then explore's own. */
 enum {
   LIMIT,
   REPORT,
@@ -83,7 +83,7 @@ const char *tide_vulkan_mode_name(enum tide_vulkan_mode mode) { return mode_name
 
 /* ---- values ---------------------------------------------------------------------- */
 
-/* "500ms", "10s", "2m". */
+/* Reads "500ms", "10s", "2m". */
 static bool parse_time(const char *text, uint64_t *out_ns) {
   static const struct {
     const char *name;
@@ -118,7 +118,7 @@ static bool are_classes(const char *text) {
 
 /* ---- options --------------------------------------------------------------------- */
 
-/* Takes an option whose value is a number within bounds. */
+/* Reads an option's number within bounds. */
 static int take_number(const struct tide_tool_usage *usage, int option, const char *text,
                        uint64_t least, uint64_t most, uint64_t *out_number) {
   if (tide_tool_parse_number(text, most, out_number) && *out_number >= least) return TIDE_EXIT_OK;
@@ -161,7 +161,7 @@ static int take_option(struct tide_vulkan_job *job, int option, const char *valu
   return TIDE_EXIT_OK;
 }
 
-/* Options that have no meaning together. */
+/* Refuses options that have no meaning together. */
 static int check_options(const struct tide_vulkan_job *job) {
   const struct tide_tool_usage *usage = &usages[job->mode];
   if (!job->program) return tide_tool_wrong_usage(usage, "which program?");
@@ -181,7 +181,7 @@ static int run_mode(enum tide_vulkan_mode mode, int argc, char **argv) {
     if (option == TIDE_ARGUMENT_END) break;
     if (option == TIDE_ARGUMENT_HELP) return TIDE_EXIT_OK;
     if (option == TIDE_ARGUMENT_ERROR) return TIDE_EXIT_USAGE;
-    /* All that follows the program is the program's. */
+    /* All words after the program are the program's. */
     if (option == TIDE_ARGUMENT_POSITIONAL) job.program = argv + arguments.at - 1;
     else status = take_option(&job, option, arguments.value);
     if (status != TIDE_EXIT_OK) return status;

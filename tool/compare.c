@@ -1,4 +1,4 @@
-/* Are two runs equal, byte for byte? */
+/* Compares two runs, byte for byte. */
 #include "tool/job.h"
 
 #include <errno.h>
@@ -27,8 +27,8 @@ static ssize_t read_piece(int descriptor, unsigned char *to, uint64_t offset) {
   return (ssize_t)done;
 }
 
-static bool differs(struct tide_job *job, const struct tide_diag *place, const char *what,
-                    const char *name, uint64_t offset, int want, int got) {
+static bool report_difference(struct tide_job *job, const struct tide_diag *place, const char *what,
+                              const char *name, uint64_t offset, int want, int got) {
   struct tide_diag diag = *place;
   char ends[2][24] = {"the end", "the end"};
   if (want >= 0) snprintf(ends[0], sizeof ends[0], "0x%02x", (unsigned)want);
@@ -60,8 +60,9 @@ static bool compare_file(struct tide_job *job, size_t index, const struct tide_o
       at = first_difference(pieces, pieces + PIECE, least);
     else at = least;
     if (at < least || a != b)
-      return differs(job, &place, what, name, offset + at, at < (size_t)a ? pieces[at] : -1,
-                     at < (size_t)b ? pieces[PIECE + at] : -1);
+      return report_difference(job, &place, what, name, offset + at,
+                               at < (size_t)a ? pieces[at] : -1,
+                               at < (size_t)b ? pieces[PIECE + at] : -1);
     job->report.file_bytes += (uint64_t)a;
     if ((size_t)a < PIECE) break;
   }
@@ -84,7 +85,7 @@ static bool compare_buffer(struct tide_job *job, uint32_t index,
       .status = TIDE_MISMATCH, .line = buffer->line, .column = buffer->column};
   char what[128];
   snprintf(what, sizeof what, "buffer '%s'", buffer->label);
-  return differs(job, &place, what, name, at, want[at], got[at]);
+  return report_difference(job, &place, what, name, at, want[at], got[at]);
 }
 
 bool tide_job_compare(struct tide_job *job, const struct tide_outcome *reference,

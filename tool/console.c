@@ -1,4 +1,4 @@
-/* What the user sees beside the output, and the signals that the user sends. */
+/* Messages on the terminal, and the signals that the user sends. */
 #include "tool/tool.h"
 
 #include <poll.h>
@@ -9,19 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A stderr that stalls blocks the holder of this lock without end. */
+/* A blocked stderr blocks the holder of this lock without end. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards stderr and the next two */
 static bool progress_shown;
 static struct tide_run *watched;
 
-/* Never held while printing, so that a signal always ends the program. */
+/* Never held during output, so that a signal always ends the program. */
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct remembered {
   struct remembered *next;
   char path[];
 } * remembered;
 
-static sem_t diagnoses; /* one for each SIGQUIT */
+static sem_t diagnoses; /* posted once for each SIGQUIT */
 
 /* ---- lines --------------------------------------------------------------------- */
 
@@ -103,7 +103,7 @@ void tide_tool_watch_run(struct tide_run *run) {
   pthread_mutex_unlock(&lock);
 }
 
-static void diagnose(void) {
+static void print_diagnosis(void) {
   enum { ROOM = 1 << 16 };
   struct tide_context *context = watched ? tide_run_context(watched) : NULL;
   clear_progress();
@@ -124,7 +124,7 @@ static void *print_diagnoses(void *argument) {
   for (;;) {
     while (sem_wait(&diagnoses) != 0) {}
     pthread_mutex_lock(&lock);
-    diagnose();
+    print_diagnosis();
     pthread_mutex_unlock(&lock);
   }
   return NULL;
@@ -143,9 +143,9 @@ static void clear_if_possible(void) {
     clear_progress();
 }
 
-/* A thread that waits for the signals, so that no handler has to be careful. It prints nothing that
- * could block it. */
-static void *watch(void *argument) {
+/* Waits for signals on a thread of its own, so that no handler has to be async-signal-safe. Prints
+ * nothing that could block. */
+static void *handle_signals(void *argument) {
   sigset_t *set = argument;
   for (;;) {
     int number;
@@ -161,7 +161,7 @@ static void *watch(void *argument) {
   return NULL;
 }
 
-static bool spawn(void *(*main)(void *), void *argument) {
+static bool start_thread(void *(*main)(void *), void *argument) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, main, argument) != 0) return false;
   pthread_detach(thread);
@@ -178,6 +178,7 @@ void tide_tool_watch_signals(void) {
   if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* nohup ignores it */
     sigaddset(&set, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &set, NULL);
-  if (sem_init(&diagnoses, 0, 0) != 0 || !spawn(print_diagnoses, NULL) || !spawn(watch, &set))
+  if (sem_init(&diagnoses, 0, 0) != 0 || !start_thread(print_diagnoses, NULL) ||
+      !start_thread(handle_signals, &set))
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }

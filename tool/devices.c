@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A whole number within bounds, or the diag says what is wrong with it. */
+/* Reads a whole number within bounds. On an error the diag has the reason. */
 static enum tide_status read_option(const struct tide_plan_option *option, int64_t least,
                                     int64_t most, uint32_t *out_number, struct tide_diag *diag) {
   if (option->text)
@@ -43,8 +43,8 @@ static size_t describe_file(void *self, const struct tide_device *device, char *
 
 /* ---- cpu ----------------------------------------------------------------------- */
 
-/* An operation that stalls keeps its thread, and no worker: so each queue that takes brings a
- * thread. */
+/* Adds workers for the queues that take: an operation that stalls keeps its thread, so each of
+ * these queues brings one. */
 static enum tide_status add_takers(const struct tide_device_request *request,
                                    struct tide_cpu_params *params, struct tide_diag *diag) {
   const struct tide_platform *platform = tide_context_platform(request->context);

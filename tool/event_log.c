@@ -17,9 +17,9 @@
 
 #define LINE 512     /* bytes of the longest line */
 #define BATCH 4096   /* a pipe takes that much as a whole or not at all */
-#define RETRY_MS 100 /* between two looks at a file that cannot be written */
+#define RETRY_MS 100 /* between two tries to write a file */
 #define CLOSE_TIME 1000000000ull
-#define JOIN_TIME 3000000000ull /* CLOSE_TIME, and some more for a write that does not return */
+#define JOIN_TIME 3000000000ull /* CLOSE_TIME, and time for a write that does not return */
 
 struct line {
   size_t length;
@@ -29,24 +29,24 @@ struct line {
 struct tide_event_log {
   const char *path;
   pthread_t writer;
-  int bell;         /* rung for the writer */
-  int farewell;     /* rung by the writer, which ends */
-  uint32_t reopens; /* atomic: SIGHUP came */
+  int bell;         /* wakes the writer */
+  int farewell;     /* the writer has ended */
+  uint32_t reopens; /* atomic; set by SIGHUP */
   pthread_mutex_t lock;
-  /* Under the lock. */
-  char *queue;          /* bytes first .. first + length, around the end */
-  size_t first, length; /* the writer alone takes out */
-  uint64_t dropped;     /* since the last line that says so */
-  uint64_t lost;        /* since the beginning */
-  uint64_t end_by;      /* 0: it goes on */
+  /* Guarded by the lock. */
+  char *queue;          /* bytes first .. first + length, modulo the size */
+  size_t first, length; /* only the writer removes bytes */
+  uint64_t dropped;     /* events since the last "dropped" line */
+  uint64_t lost;        /* events lost so far */
+  uint64_t end_by;      /* the deadline for the writer; 0: none */
   bool is_idle;         /* the writer waits for its bell */
-  /* The writer's. */
-  int file;   /* -1: it cannot be opened just now */
-  int error;  /* why it cannot be written; 0 */
-  int reason; /* the last such error */
+  /* Used by the writer only. */
+  int file;   /* -1: not open; the next try opens it */
+  int error;  /* the error that prevents writes; 0: none */
+  int reason; /* the last error that was reported */
   bool is_regular;
   bool is_torn; /* the file ends with a part of a line that could not be cut off */
-  bool is_amid; /* a part of the first line has been written, to a device that took no more */
+  bool is_amid; /* a device took only a part of the queue's first line */
 };
 
 void tide_tool_print_now(int descriptor, const char *format, ...) {
@@ -92,7 +92,7 @@ static void end_line(struct line *line, struct tide_json *json) {
 
 static const char *const kinds[] = {"?", "connected", "turned away", "gone", "refused", "paced"};
 
-/* A label has 31 bytes: the longest line is shorter than LINE. */
+/* Formats an event. A label has 31 bytes, so the longest line is shorter than LINE. */
 static void format_event(struct line *line, const struct tide_service_event *event) {
   struct tide_json json = begin_line(line, event->time, kinds[event->kind]);
   tide_json_number(&json, "client", event->client);
@@ -136,8 +136,8 @@ static bool push_dropped(struct tide_event_log *log) {
   return true;
 }
 
-/* Copies whole lines, and leaves them in the queue. */
-static size_t peek(const struct tide_event_log *log, char batch[BATCH]) {
+/* Copies whole lines, and leaves them in the queue. Returns their size. */
+static size_t copy_lines(const struct tide_event_log *log, char batch[BATCH]) {
   size_t size = log->length < BATCH ? log->length : BATCH, whole = 0;
   for (size_t i = 0; i < size; i++) {
     batch[i] = log->queue[(log->first + i) % TIDE_EVENT_LOG_ROOM];
@@ -152,7 +152,7 @@ static void take_out(struct tide_event_log *log, size_t size) {
   (void)!push_dropped(log);
 }
 
-/* Lines that tell of dropped events are none. */
+/* Returns the number of events in the queue: lines about dropped events do not count. */
 static uint64_t count_events(const struct tide_event_log *log) {
   char line[LINE + 1];
   uint64_t count = 0;
@@ -188,7 +188,7 @@ void tide_event_log_add(void *user, const struct tide_service_event *event) {
 
 /* ---- the file, on the writer's thread ------------------------------------------------------ */
 
-/* True if a service that was killed, or a machine that stopped, left a part of a line. */
+/* True if the file ends with a part of a line: a service was killed, or the machine stopped. */
 static bool ends_amid_line(const char *path, off_t size) {
   char last = '\n';
   int fd = size ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
@@ -198,7 +198,8 @@ static bool ends_amid_line(const char *path, off_t size) {
   return amid;
 }
 
-/* False: errno; ENXIO of a FIFO: no process reads it yet. A file that is open stays open then. */
+/* Opens the path; an open file is closed only on success. False: see errno; ENXIO: no process reads
+ * the FIFO yet. */
 static bool open_file(struct tide_event_log *log) {
   struct stat stat;
   int fd = open(log->path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0640);
@@ -221,7 +222,7 @@ static const char *say_why(const char *path, int error) {
   return strerror(error);
 }
 
-/* Says so once for each reason. */
+/* Reports an error that prevents writes, once for each reason. */
 static void report_failure(struct tide_event_log *log, int error) {
   if (log->error == error) return;
   log->error = log->reason = error;
@@ -230,7 +231,7 @@ static void report_failure(struct tide_event_log *log, int error) {
                       log->path, say_why(log->path, error), TIDE_EVENT_LOG_ROOM >> 10);
 }
 
-/* Drops the rest of a line whose beginning is in another file. */
+/* Drops the rest of a line that begins in another file. */
 static void skip_rest(struct tide_event_log *log) {
   if (!log->is_amid) return;
   log->is_amid = false;
@@ -244,7 +245,7 @@ static void skip_rest(struct tide_event_log *log) {
   pthread_mutex_unlock(&log->lock);
 }
 
-static void reopen(struct tide_event_log *log) {
+static void reopen_file(struct tide_event_log *log) {
   if (open_file(log)) skip_rest(log);
   else if (log->file < 0) report_failure(log, errno);
   else
@@ -252,8 +253,7 @@ static void reopen(struct tide_event_log *log) {
                         strerror(errno));
 }
 
-/* Shortens the file, which ends where this write ended unless another process has appended since.
- */
+/* Removes a part of a line from the end of the file, unless another process has appended since. */
 static void cut_off(struct tide_event_log *log, size_t torn) {
   struct stat stat;
   if (!torn) return;
@@ -262,8 +262,8 @@ static void cut_off(struct tide_event_log *log, size_t torn) {
                  ftruncate(log->file, end - (off_t)torn) != 0;
 }
 
-/* Returns how many bytes need not be written again; -1: errno. The part of a line that a full file
- * took is cut off; a device that took a part of one is given the rest later. */
+/* Writes lines. Returns the number of bytes that are done; -1: see errno. If a full file took a
+ * part of a line, the part is cut off. A device that took a part of a line gets the rest later. */
 static ssize_t write_lines(struct tide_event_log *log, const char *batch, size_t size) {
   size_t done = 0;
   ssize_t taken = 1;
@@ -283,7 +283,7 @@ static ssize_t write_lines(struct tide_event_log *log, const char *batch, size_t
 
 /* ---- the writer ---------------------------------------------------------------------------- */
 
-/* Waits for the bell, for room in the file, or until it is time to look again. */
+/* Waits for the bell, for space in the file, or until the time has passed. */
 static void wait_for(struct tide_event_log *log, bool for_room, int milliseconds) {
   uint64_t count;
   struct pollfd polls[2] = {{.fd = log->bell, .events = POLLIN},
@@ -292,11 +292,11 @@ static void wait_for(struct tide_event_log *log, bool for_room, int milliseconds
     (void)!read(log->bell, &count, sizeof count);
 }
 
-/* The file took nothing. False: the log ends. */
+/* Handles a write that failed with `error`, and waits. False: the log ends. */
 static bool wait_for_file(struct tide_event_log *log, int error, uint64_t end_by) {
   bool for_room = error == EAGAIN;
   if (!for_room) report_failure(log, error);
-  if (error == EPIPE && log->file >= 0) { /* its next reader opens the FIFO anew */
+  if (error == EPIPE && log->file >= 0) { /* the FIFO is opened again for its next reader */
     close(log->file);
     log->file = -1;
   }
@@ -305,12 +305,12 @@ static bool wait_for_file(struct tide_event_log *log, int error, uint64_t end_by
   return true;
 }
 
-/* False: the log ends. */
+/* Writes one batch, or waits for lines. False: the log ends. */
 static bool write_some(struct tide_event_log *log) {
   char batch[BATCH];
-  if (tide_exchange(&log->reopens, 0u) || log->file < 0) reopen(log);
+  if (tide_exchange(&log->reopens, 0u) || log->file < 0) reopen_file(log);
   pthread_mutex_lock(&log->lock);
-  size_t size = peek(log, batch);
+  size_t size = copy_lines(log, batch);
   uint64_t end_by = log->end_by;
   log->is_idle = !size;
   pthread_mutex_unlock(&log->lock);
@@ -336,7 +336,7 @@ static void *write_all(void *user) {
   return NULL;
 }
 
-/* Signals are for the other threads. */
+/* Starts the writer with all signals blocked: other threads handle them. */
 static bool start_writer(struct tide_event_log *log) {
   sigset_t all, before;
   sigfillset(&all);
@@ -373,7 +373,7 @@ struct tide_event_log *tide_event_log_open(const char *path) {
   bool opened = open_file(log);
   if (!opened && errno == ENXIO && is_fifo(path)) {
     report_failure(log, ENXIO);
-    opened = true; /* it will be */
+    opened = true; /* the writer opens it later */
   }
   if (opened && log->bell >= 0 && log->farewell >= 0 && log->queue && start_writer(log)) return log;
   tide_tool_error("%s: %s", path, strerror(errno));
@@ -388,7 +388,7 @@ void tide_event_log_reopen(struct tide_event_log *log) {
   errno = error;
 }
 
-/* False: a write that cannot be interrupted does not return. */
+/* Waits for the writer's end. False: it is in a write that does not return. */
 static bool join_writer(struct tide_event_log *log) {
   struct pollfd end = {.fd = log->farewell, .events = POLLIN};
   uint64_t until = now_ns() + JOIN_TIME, at;

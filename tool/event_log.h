@@ -23,18 +23,19 @@
 
 struct tide_event_log;
 
-/* NULL: the reason has been printed. A FIFO without a reader is opened when one has come. */
+/* Opens a log. NULL: the reason has been printed. A FIFO without a reader is opened once one
+ * comes. */
 struct tide_event_log *tide_event_log_open(const char *path);
-/* `tide_service_params.event`; user: the log. Never blocks. */
+/* Appends an event: `tide_service_params.event`, with the log as `user`. Never blocks. */
 void tide_event_log_add(void *user, const struct tide_service_event *event);
-/* Any thread, or a signal handler. */
+/* Makes the writer open the path again. Any thread or signal handler may call it. */
 void tide_event_log_reopen(struct tide_event_log *log);
-/* Writes the rest of the queue, for a second at most where that takes waiting. False: events were
- * lost, now or before; how many, and why, has been printed. */
+/* Writes the rest of the queue, for a second at most if the file blocks. False: events were lost,
+ * now or before; the number and the reason have been printed. */
 bool tide_event_log_close(struct tide_event_log *log);
 
-/* Prints a line to a descriptor if that does not block; else the line is lost. For the messages of
- * a service that runs: its output may be a pipe that no process reads. */
+/* Prints a line to a descriptor if that does not block; else the line is lost. Used for the
+ * messages of a running service: its output may be a pipe that no process reads. */
 void tide_tool_print_now(int descriptor, const char *format, ...) TIDE_PRINTF(2, 3);
 
 #endif

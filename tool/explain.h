@@ -1,4 +1,4 @@
-/* tool/explain.h: what `tidemark explain` prints for people. */
+/* tool/explain.h: prints the explanation of `tidemark explain` for people. */
 #ifndef TIDE_TOOL_EXPLAIN_H
 #define TIDE_TOOL_EXPLAIN_H
 

@@ -1,9 +1,9 @@
-/* The explanation for people: the plan is walked through once more. */
+/* The explanation for people: one more walk through the plan. */
 #include "tool/explain.h"
 
 #include <stdlib.h>
 
-/* With the queues' names instead of their axes. */
+/* Prints a frontier with the queues' names instead of their axes. */
 static void print_frontier(const struct tide_explanation *e, const struct tide_frontier *frontier,
                            FILE *to) {
   const char *comma = "";

@@ -1,6 +1,6 @@
-/* The files of one run. Outputs have no name until all of it has succeeded: they
- * are written to files that vanish by themselves, where the system has such
- * (O_TMPFILE), else under a name that begins with a dot and is removed again. */
+/* The files of one run. Outputs have no name until the whole run has succeeded. They are written to
+ * files that vanish by themselves, where the system has such (O_TMPFILE), else to files with a name
+ * that begins with a dot, which are removed again. */
 #include "tool/tool.h"
 
 #include "base/text.h"
@@ -17,9 +17,9 @@
 struct item {
   const struct tide_plan_file *file;
   int descriptor;
-  char *path;      /* where it is, or will be */
-  char *temporary; /* its name until then; NULL: it has none */
-  /* Of an output: the folder of its path that is there already, and the way from there. */
+  char *path;      /* the present or future path */
+  char *temporary; /* a name until the commit; NULL: none */
+  /* An output's nearest existing folder, and the rest of its path from there. */
   dev_t device;
   ino_t folder;
   const char *way;
@@ -43,7 +43,7 @@ static char *join_path(const char *directory, const char *path) {
   return joined;
 }
 
-/* The nearest folder on the way to a path that is there already. */
+/* Returns the nearest existing folder of a path; malloc's. */
 static char *nearest_folder(const char *path) {
   struct stat info;
   char *folder = malloc(strlen(path) + sizeof ".");
@@ -94,7 +94,7 @@ static enum tide_status open_input(struct item *item, struct tide_diag *diag) {
                        item->path, why);
 }
 
-/* Can a file without a name get one later? */
+/* True if a file without a name can get one later. */
 static bool can_link(void) { return geteuid() == 0 || access("/proc/self/fd", X_OK) == 0; }
 
 static int open_named(struct item *item, const char *folder) {
@@ -117,8 +117,8 @@ static int open_named(struct item *item, const char *folder) {
   return -1;
 }
 
-/* Where the output will be, whatever its path is called: two paths may lead there. */
-static void locate(struct item *item, const char *folder) {
+/* Finds the output's location, independent of the form of its path: two paths may lead there. */
+static void locate_output(struct item *item, const char *folder) {
   struct stat info;
   size_t length = strlen(folder);
   bool is_prefix = strncmp(item->path, folder, length) == 0 &&
@@ -143,12 +143,12 @@ static enum tide_status open_output(struct item *item, const char *directory,
     return tide_diag_set(diag, TIDE_INVALID, "file '%s': '%s' is a folder", item->file->label,
                          item->path);
   }
-  if (is_there && !S_ISREG(info.st_mode)) { /* /dev/null, say: it would be replaced */
+  if (is_there && !S_ISREG(info.st_mode)) { /* a rename would replace it, /dev/null for example */
     free(folder);
     return tide_diag_set(diag, TIDE_INVALID, "file '%s': '%s' is no regular file",
                          item->file->label, item->path);
   }
-  locate(item, folder);
+  locate_output(item, folder);
   int error = EOPNOTSUPP;
   if (can_link()) {
     item->descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
@@ -181,8 +181,8 @@ static enum tide_status open_temporary(struct item *item, struct tide_diag *diag
   return TIDE_OK;
 }
 
-/* The next name on a way, without "." and "//"; one that ".." takes back counts as there: its
- * folder is yet to be made. *out_length is 0 at the end. */
+/* Returns the next name of a relative path, without "." and "//". A name before ".." counts as
+ * existing: its folder is made later. *out_length is 0 at the end. */
 static const char *next_name(const char *at, size_t *out_length) {
   for (;;) {
     while (*at == '/') at++;
@@ -196,7 +196,7 @@ static bool is_up(const char *name, size_t length) {
   return length == 2 && name[0] == '.' && name[1] == '.';
 }
 
-/* Skips "name/.." pairs in front. */
+/* Skips "name/.." pairs at the front. */
 static const char *next_kept(const char *at, size_t *out_length) {
   for (;;) {
     const char *name = next_name(at, out_length);
@@ -213,7 +213,7 @@ static const char *next_kept(const char *at, size_t *out_length) {
   }
 }
 
-/* Do two ways from one folder lead to one place? */
+/* True if two relative paths from one folder lead to the same location. */
 static bool same_way(const char *a, const char *b) {
   size_t length, other;
   for (;; a += length, b += other) {
@@ -270,7 +270,7 @@ static bool copy_bytes(int from, int to) {
   }
 }
 
-/* Where a file without a name gets none: a copy has one. */
+/* Copies an output to a named file, if a file without a name cannot get one. */
 static bool copy_output(struct item *item) {
   const char *slash = strrchr(item->path, '/');
   char *folder = slash ? strndup(item->path, (size_t)(slash - item->path) + 1) : strdup(".");
@@ -284,10 +284,10 @@ static bool copy_output(struct item *item) {
     error = errno;
   }
   errno = error;
-  return good; /* else the temporary name is removed with the files */
+  return good; /* else tide_tool_files_destroy removes the temporary file */
 }
 
-/* Gives an output that has no name a temporary one, beside where it belongs. */
+/* Gives an output without a name a temporary one, in its own folder. */
 static bool link_output(struct item *item) {
   if (item->temporary) return true;
   char from[64];
@@ -310,7 +310,7 @@ static bool link_output(struct item *item) {
   }
   free(item->temporary);
   item->temporary = NULL;
-  return copy_output(item); /* a system that forbids linkat, say */
+  return copy_output(item); /* the system may forbid linkat */
 }
 
 static enum tide_status refuse_file(const struct item *item, struct tide_diag *diag) {
@@ -319,7 +319,8 @@ static enum tide_status refuse_file(const struct item *item, struct tide_diag *d
                       strerror(errno));
 }
 
-/* Has a folder come in its way while the program ran? Then the rename would fail, after others. */
+/* True if a folder has appeared at the path while the program ran: the rename would fail, after
+ * others have succeeded. */
 static bool folder_in_the_way(const struct item *item) {
   struct stat info;
   if (stat(item->path, &info) != 0 || !S_ISDIR(info.st_mode)) return false;

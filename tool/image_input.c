@@ -1,4 +1,4 @@
-/* Images to run programs on: one that is made, or the user's own. */
+/* Images for programs: generated ones, or the user's own. */
 #include "tool/tool.h"
 
 #include "base/random.h"
@@ -22,7 +22,7 @@
  * blended between their points. Heights are in 1/65536. */
 struct terrain {
   uint64_t width, height, seed;
-  uint32_t *nodes[OCTAVES]; /* of the lattice, along the present row */
+  uint32_t *nodes[OCTAVES]; /* each lattice's heights along the current row */
   uint32_t *row;
 };
 
@@ -33,7 +33,7 @@ static uint32_t hash(uint64_t seed, uint64_t x, uint64_t y) {
 
 static unsigned shift_of(unsigned octave) { return 10 - octave; }
 
-/* A lattice's heights at row y: between its row above and the one below. */
+/* Blends a lattice's heights at row y between the lattice rows above and below. */
 static void blend_rows(const struct terrain *t, unsigned octave, uint64_t y) {
   unsigned shift = shift_of(octave);
   uint64_t cell = y >> shift, part = y & ((1u << shift) - 1), last = (t->width >> shift) + 1;
@@ -62,7 +62,7 @@ static void make_row(const struct terrain *t, uint64_t y, unsigned char *to) {
     blend_rows(t, octave, y);
     add_octave(t, octave);
   }
-  /* Fields: each a little lighter or darker, with roads between them. */
+  /* Adds fields: each a little lighter or darker, with roads between them. */
   for (uint64_t x = 0; x < t->width; x++) {
     uint32_t value = t->row[x] >> 16;
     uint32_t field = (uint32_t)(x >> 7) * 0x9e3779b1u ^ (uint32_t)(y >> 7) * 0x85ebca77u;
@@ -127,7 +127,7 @@ bool tide_tool_make_terrain(const char *path, uint64_t width, uint64_t height, u
 
 /* ---- names that say a size --------------------------------------------------------------- */
 
-/* The last "123x456" in a file's name. */
+/* Finds the last "123x456" in a file's name. */
 static bool size_in_name(const char *path, uint64_t *out_width, uint64_t *out_height) {
   const char *name = strrchr(path, '/');
   bool found = false;
@@ -185,7 +185,7 @@ static bool set_number(struct tide_tool_program *program, const char *name, uint
   return set_param(program, name, text);
 }
 
-/* Rounded down. */
+/* Returns the square root, rounded down. */
 static uint64_t square_root(uint64_t square) {
   uint64_t root = 0;
   for (uint64_t bit = 1ull << 31; bit; bit >>= 1)
@@ -215,7 +215,7 @@ static bool use_raw(struct tide_tool_program *program, const char *path, uint64_
   return set_number(program, "width", width) && set_number(program, "height", height);
 }
 
-static enum tide_status decode(int from, void *pixels, uint64_t width, uint64_t height) {
+static enum tide_status decode_png(int from, void *pixels, uint64_t width, uint64_t height) {
   const struct tide_body *body = tide_kernel_find("png_read");
   _Alignas(16) struct tide_argument arguments[TIDE_PARAMS_MAX] = {
       {.descriptor = from},
@@ -227,7 +227,7 @@ static enum tide_status decode(int from, void *pixels, uint64_t width, uint64_t 
   return body ? body->class_.host(arguments) : TIDE_UNSUPPORTED;
 }
 
-/* Decoded to gray, once: a file in out/ that is newer than the PNG is used as it is. */
+/* Decodes the PNG to gray, once: a file in out/ that is newer than the PNG is used as it is. */
 static bool use_png(struct tide_tool_program *program, const char *path, int from,
                     const unsigned char *head, const struct stat *info) {
   uint64_t width = (uint64_t)head[16] << 24 | head[17] << 16 | head[18] << 8 | head[19];
@@ -253,7 +253,7 @@ static bool use_png(struct tide_tool_program *program, const char *path, int fro
       pixels = mmap(NULL, width * height, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
       if (pixels == MAP_FAILED) error = errno;
     }
-    enum tide_status status = error ? TIDE_IO : decode(from, pixels, width, height);
+    enum tide_status status = error ? TIDE_IO : decode_png(from, pixels, width, height);
     if (pixels != MAP_FAILED) munmap(pixels, width * height);
     if (status != TIDE_OK && !error)
       tide_tool_error("--input %s: it is no whole PNG: %s", path, tide_status_text(status));
@@ -268,7 +268,7 @@ bool tide_tool_use_image(struct tide_tool_program *program, const char *path) {
   static const unsigned char signature[8] = {137, 'P', 'N', 'G', 13, 10, 26, 10};
   unsigned char head[24];
   struct stat info;
-  int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* to open a FIFO blocks */
+  int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a FIFO would block */
   if (descriptor < 0 || fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
     bool is_folder = descriptor >= 0 && S_ISDIR(info.st_mode);
     tide_tool_error("--input %s: %s", path,

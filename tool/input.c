@@ -1,5 +1,5 @@
-/* Files that are read. Opening one never blocks without a word, as a FIFO without a writer does
- * otherwise; and reading one has a limit, as /dev/zero has none. */
+/* Input files. Opening one never blocks silently, as a FIFO without a writer would. Reading one has
+ * a limit, since /dev/zero has no end. */
 #include "tool/tool.h"
 
 #include <errno.h>
@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #define WRITER_WAIT 2000 /* ms for a FIFO's writer to come */
-#define WRITER_LOOK 20   /* ms between two looks */
+#define WRITER_LOOK 20   /* ms between two checks */
 
-/* True once a process has the FIFO open to write, or there are bytes in it. They stay there. */
+/* True once a process has the FIFO open for writing, or the FIFO has bytes. The bytes stay
+ * there. */
 static bool has_writer(int descriptor, int aside) {
   ssize_t there = tee(descriptor, aside, 1, SPLICE_F_NONBLOCK);
   return there > 0 || (there < 0 && errno != EINTR);
@@ -59,7 +60,7 @@ int tide_tool_open_input(const char *path, const char **out_why) {
   return -1;
 }
 
-/* One read, which waits where nothing is there yet. */
+/* Reads once; waits if no bytes have come yet. */
 static ssize_t read_some(int descriptor, char *to, size_t size) {
   for (;;) {
     struct pollfd bytes = {.fd = descriptor, .events = POLLIN};

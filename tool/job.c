@@ -1,4 +1,4 @@
-/* One run of a job, from its files to its result. */
+/* Runs a job once, from its files to its result. */
 #include "tool/job.h"
 
 #include "tidemark/kernel.h"
@@ -8,7 +8,7 @@
 
 #define PROGRESS_EVERY 100000000 /* ns */
 #define FINDINGS_SHOWN 20
-#define SETTLE_MOST 10000000000u /* ns for what runs to end, once the run is over */
+#define SETTLE_MOST 10000000000u /* ns that operations may take to end after the run */
 
 struct watching {
   const struct tide_job *job;
@@ -42,8 +42,8 @@ static void note_devices(struct tide_run_params *params) {
 
 #define REST_BEFORE 200000 /* ns */
 
-/* Where runs are compared the workers have started, and gone to sleep, before any of them begins:
- * what is prepared takes longer for one kind than for another. The processor stays awake. */
+/* Waits until the workers have started and sleep again, so that compared runs start alike: the
+ * preparations of one kind take longer than those of another. The processor stays awake. */
 static void begin_alike(const struct tide_job *job) {
   const struct tide_platform *platform = job->platform;
   if (!job->baseline) return;
@@ -76,7 +76,8 @@ static void keep_operation(void *self, const struct tide_step *step,
   (void)self, (void)step, (void)operation;
 }
 
-/* As much as there are addresses: no operation starts, so no byte is touched. */
+/* Gives the run as much memory as there are addresses. No operation starts, so no byte is
+ * touched. */
 static void imagine_memory(struct tide_run_params *params, struct imagined *imagined) {
   *imagined = (struct imagined){{imagine_block, drop_imagined, imagined},
                                 {keep_operation, NULL, &imagined->source, NULL},
@@ -162,7 +163,7 @@ void tide_job_describe(struct tide_job *job, const struct tide_outcome *outcome)
   describe_outputs(job, outcome);
 }
 
-/* What a run that does not end still uses: set once one was left. */
+/* Set once a run was left behind: its plan, plug-ins and trace are still in use. */
 static bool left;
 
 bool tide_job_left_one(void) { return left; }

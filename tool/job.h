@@ -1,4 +1,4 @@
-/* tool/job.h: what `tidemark run` was asked to do, and runs that are over. */
+/* tool/job.h: the options of `tidemark run`, and finished runs. */
 #ifndef TIDE_TOOL_JOB_H
 #define TIDE_TOOL_JOB_H
 
@@ -18,39 +18,40 @@ struct tide_job {
   struct tide_platform seeded;
   struct tide_run_report report;
   char devices[512], outputs[512];
-  pthread_mutex_t lock; /* guards what follows */
+  pthread_mutex_t lock; /* guards the fields below */
   uint64_t findings;
 };
 
-/* How one run differs from another. */
+/* The differences between runs of one job. */
 struct tide_job_kind {
   enum tide_run_mode mode;
   bool paused, submit_only, check;
-  bool dry; /* with submit_only: memory has no limit and is not there; errors are not printed */
+  bool dry; /* with submit_only: memory is unlimited and not real; errors are not printed */
   const struct tide_sink *sink;
-  const char *name; /* for the progress line */
+  const char *name; /* the name in the progress line */
 };
 
-/* A run that is over, with its files still open. */
+/* A finished run, with its files still open. */
 struct tide_outcome {
   struct tide_tool_files *files;
   struct tide_run *run;
   struct tide_run_result result;
 };
 
-/* Errors are printed. On failure nothing is left. */
+/* Runs the job once. False: the error has been printed, and nothing is left. */
 bool tide_job_run(struct tide_job *job, const struct tide_job_kind *kind,
                   struct tide_outcome *out_outcome);
-/* Blocks until what still runs is over, ten seconds at most: then it is left behind. */
+/* Frees an outcome. Blocks until its operations are over, for ten seconds at most; then the run is
+ * left behind. */
 void tide_outcome_drop(struct tide_outcome *outcome);
-/* True if a run was left behind: what it uses, its plan, plug-ins and trace, must stay. */
+/* True if a run was left behind: its plan, plug-ins and trace must stay. */
 bool tide_job_left_one(void);
-/* What the report says about the run whose outputs were kept. */
+/* Fills in the report's texts about the run with the kept outputs. */
 void tide_job_describe(struct tide_job *job, const struct tide_outcome *outcome);
 
 /* ---- compare.c ---- */
-/* Every byte of every output file and every buffer that is not scratch. False: printed where they
- * differ first. */
+/* Compares every byte of every output file and of every buffer that is not scratch. False: the
+ * first difference has been printed. */
 bool tide_job_compare(struct tide_job *job, const struct tide_outcome *reference,
                       const struct tide_outcome *outcome, const char *name);
 

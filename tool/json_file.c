@@ -1,4 +1,4 @@
-/* Where program/json.h writes to: a file. */
+/* A writer of program/json.h to a file. */
 #include "tool/tool.h"
 
 static void to_file(void *self, const char *bytes, size_t size) { fwrite(bytes, 1, size, self); }

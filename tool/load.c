@@ -20,7 +20,7 @@ static void print_report(const struct tide_tool_program *program,
 
 /* ---- text ------------------------------------------------------------------------ */
 
-/* The size of a file is looked at before anything is read; a pipe is read up to the limit. */
+/* Checks the size of a file before the read; reads a pipe up to the limit. */
 bool tide_tool_read_text(struct tide_tool_program *program, const char *path) {
   struct stat info;
   const char *why;
@@ -90,7 +90,7 @@ bool tide_tool_add_plugin(struct tide_tool_program *program, const char *path) {
     tide_tool_error("at most %d plugins", TIDE_TOOL_PLUGINS_MOST);
     return false;
   }
-  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) { /* to load a FIFO blocks */
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) { /* loading a FIFO would block */
     tide_tool_error("--plugin %s: it is no regular file", path);
     return false;
   }

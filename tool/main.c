@@ -48,16 +48,16 @@ static int unknown_command(const char *name) {
   return TIDE_EXIT_USAGE;
 }
 
-/* Output that could not be written is a failure, too. */
+/* Fails if the output could not be written. */
 static int finish_output(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
   fputs("tidemark: the output could not be written\n", stderr);
   return status ? status : TIDE_EXIT_FAILED;
 }
 
-/* A program that is started with a closed stdout or stderr would get that number for a file that it
- * opens, an output say, and its messages would go into it. These cannot be written to: what is
- * printed there fails as before. */
+/* Opens /dev/null for closed standard descriptors. Otherwise a file that the tool opens, an output
+ * for example, could get the number of stdout, and messages would go into it. The opened
+ * descriptors refuse writes, so that printing fails as before. */
 static bool close_gaps(void) {
   for (int number = 0; number <= STDERR_FILENO; number++)
     if (fcntl(number, F_GETFD) < 0 &&

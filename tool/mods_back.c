@@ -1,4 +1,4 @@
-/* mlir-opt, mlir-translate, opt and llc, one after another, through files without names. */
+/* Runs mlir-opt, mlir-translate, opt and llc, one after another, through files without names. */
 #include "tool/mods_back.h"
 
 #include <errno.h>
@@ -11,16 +11,16 @@
 extern char **environ;
 
 #define ARGUMENTS_MAX 8
-#define LLVM "/usr/lib/llvm-19/bin" /* where Debian has it */
+#define LLVM "/usr/lib/llvm-19/bin" /* Debian's folder */
 
 struct step {
-  const char *tool, *package; /* "opt": opt-19, or what lies in LLVM's own folder */
+  const char *tool, *package; /* "opt": opt-19, or a tool in LLVM's own folder */
   const char *arguments[ARGUMENTS_MAX];
 };
 
 /* ---- one tool ---- */
 
-/* 0, or why it did not start. */
+/* Starts a program. Returns 0, or the error. */
 static int start_program(const char *path, char **argv, int in, int out, pid_t *pid) {
   posix_spawn_file_actions_t actions;
   int error = posix_spawn_file_actions_init(&actions);
@@ -100,7 +100,7 @@ static bool run_through(const struct step *step, struct tide_mods_text *text) {
 
 /* ---- the cluster ---- */
 
-/* Behind the parameters of every kernel: LLVM 19 drops nvvm.cluster_dim. */
+/* Adds the cluster's size behind the parameters of every kernel: LLVM 19 drops nvvm.cluster_dim. */
 static bool put_cluster(const uint32_t cluster[3], struct tide_mods_text *text) {
   struct tide_mods_text fresh = {NULL, 0};
   if (cluster[0] * cluster[1] * cluster[2] <= 1) return true;

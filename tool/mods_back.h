@@ -12,13 +12,13 @@ struct tide_mods_text {
 
 struct tide_mods_back {
   const char *chip;    /* "sm_90a" */
-  uint32_t cluster[3]; /* goes into the PTX, where LLVM does not put it */
+  uint32_t cluster[3]; /* added to the PTX, since LLVM does not do so */
   bool ptx;            /* else LLVM IR */
 };
-/* Replaces the text. False: why not was said. */
+/* Replaces the text. False: the reason has been printed. */
 bool tide_mods_back(const struct tide_mods_back *back, struct tide_mods_text *text);
-/* All the way from a module, for sm_90a. False: why not was said. `out` is the caller's, even then.
- */
+/* Emits PTX for sm_90a from a module. False: the reason has been printed. The caller frees `out`,
+ * even then. */
 bool tide_mods_emit_ptx(struct tide_ir *ir, const char *path, struct tide_mods_text *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a file says of its own diagnostics, as MLIR's tests do:
+/* The diagnostics that a file expects, in the form of MLIR's tests:
  *
  *   // expected-error@+1 {{a part of the message}}
  *
@@ -10,8 +10,8 @@
 
 struct expectation {
   enum tide_mods_severity severity;
-  uint32_t line, column; /* where it is written */
-  uint32_t at;           /* the line that it is about; 0: any */
+  uint32_t line, column; /* the location of the comment */
+  uint32_t at;           /* the line of the diagnostic; 0: any */
   const char *text;
   size_t length;
   bool came;
@@ -25,7 +25,7 @@ struct tide_mods_expected {
   bool wrong;
 };
 
-/* "expected-error" and so on; how long the word is, 0: it is none. */
+/* Reads "expected-error" and so on. Returns the length of the word; 0: no such word. */
 static size_t severity_of(const char *at, const char *end, enum tide_mods_severity *out) {
   static const char *const words[] = {"", "expected-error", "expected-warning", "expected-remark",
                                       "expected-note"};
@@ -50,7 +50,7 @@ static const char *line_end(const char *line, const char *end) {
   return found ? found : end;
 }
 
-/* The nearest line above or below that expects nothing itself. */
+/* Returns the nearest line above or below that has no expectation itself. */
 static uint32_t other_line(const struct tide_mods_part *part, const char *line, uint32_t number,
                            bool below) {
   const char *end = part->text + part->length;
@@ -69,7 +69,7 @@ static uint32_t other_line(const struct tide_mods_part *part, const char *line, 
   }
 }
 
-/* Behind the word: @+1 and the like. */
+/* Reads the location after the word: @+1 and the like. */
 static const char *place_of(const struct tide_mods_part *part, const char *at, const char *end,
                             const char *line, struct expectation *item) {
   item->at = item->line;
@@ -108,7 +108,7 @@ static bool add_expectation(struct tide_mods_expected *expected, const struct ex
   return true;
 }
 
-static const char *braces(const char *at, const char *end, const char *what) {
+static const char *find_braces(const char *at, const char *end, const char *what) {
   for (; at + 1 < end; at++)
     if (at[0] == what[0] && at[1] == what[1]) return at;
   return NULL;
@@ -122,7 +122,8 @@ static bool read_line(struct tide_mods_expected *expected, const struct tide_mod
     if (!length) continue;
     item.column = (uint32_t)(at - line) + 1;
     at = place_of(part, at + length, end, line, &item);
-    const char *open = braces(at, end, "{{"), *close = open ? braces(open + 2, end, "}}") : NULL;
+    const char *open = find_braces(at, end, "{{"),
+               *close = open ? find_braces(open + 2, end, "}}") : NULL;
     if (!close) {
       fprintf(stderr, "%s:%u:%u: error: expected {{…}} behind it\n", expected->file, number,
               item.column);
@@ -136,7 +137,7 @@ static bool read_line(struct tide_mods_expected *expected, const struct tide_mod
   return true;
 }
 
-static bool contains(const char *text, const char *part, size_t length) {
+static bool contains_text(const char *text, const char *part, size_t length) {
   size_t size = strlen(text);
   for (size_t i = 0; i + length <= size; i++)
     if (memcmp(text + i, part, length) == 0) return true;
@@ -153,12 +154,12 @@ static void mark_expected(void *self, const struct tide_mods_diagnostic *d) {
   for (size_t i = 0; i < expected->count; i++) {
     struct expectation *item = &expected->list[i];
     if (item->came || item->severity != d->severity || (item->at && item->at != d->line) ||
-        !contains(d->text, item->text, item->length))
+        !contains_text(d->text, item->text, item->length))
       continue;
     item->came = true;
     return;
   }
-  /* Like MLIR, notes and remarks that nobody asked for are let go. */
+  /* Like MLIR, ignores notes and remarks that were not expected. */
   if (d->severity == TIDE_MODS_NOTE || d->severity == TIDE_MODS_REMARK) return;
   expected->wrong = true;
   fprintf(stderr, "%s:%u:%u: error: unexpected %s: %s\n", d->file, d->line, d->column,

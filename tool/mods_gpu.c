@@ -1,4 +1,4 @@
-/* A kernel on a GPU, against what the CPU made of it. */
+/* Runs a kernel on a GPU, and compares the memory with the CPU's. */
 #include "tool/mods_gpu.h"
 #include "tidemark/cuda.h"
 #include "tool/mods_back.h"
@@ -30,7 +30,7 @@ static uint64_t gpu_now(const struct gpu *gpu) {
 
 /* ---- the PTX ---- */
 
-static bool lower(const struct tide_mods_launch *launch, struct tide_mods_text *ptx) {
+static bool lower_kernel(const struct tide_mods_launch *launch, struct tide_mods_text *ptx) {
   struct tide_mods_input input = {.name = launch->params.file};
   struct tide_mods_part part = {launch->params.text, launch->params.length, 1};
   struct tide_mods_reading reading = {.sink = &tide_mods_stderr};
@@ -75,7 +75,7 @@ static bool keep_matrices(const struct tide_mods_launch *launch, struct kept *ke
   return true;
 }
 
-static bool compare(const struct tide_mods_launch *launch, const struct kept *kept) {
+static bool compare_memory(const struct tide_mods_launch *launch, const struct kept *kept) {
   for (size_t i = 0; i < launch->count; i++) {
     const struct tide_mods_matrix *matrix = &launch->matrices[i];
     const unsigned char *ours = matrix->data, *cpu = kept->bytes[i];
@@ -98,7 +98,7 @@ static bool launch_once(struct gpu *gpu) {
   return !report_failure(status != TIDE_OK ? status : ended, "the launch", NULL);
 }
 
-/* Microseconds a launch, of several that follow one another. */
+/* Runs several launches, one after another. *out_us: the time of one. */
 static bool launch_several(struct gpu *gpu, uint64_t repeat, double *out_us) {
   enum tide_status status = TIDE_OK;
   uint64_t begin = gpu_now(gpu);
@@ -116,8 +116,8 @@ static bool launch_all(struct gpu *gpu, struct tide_mods_launch *launch, uint64_
   double us = 0;
   bool good = keep_matrices(launch, &kept);
   tide_mods_launch_fill(launch);
-  good = good && launch_once(gpu) && compare(launch, &kept) && tide_mods_launch_check(launch) &&
-         (!repeat || launch_several(gpu, repeat, &us));
+  good = good && launch_once(gpu) && compare_memory(launch, &kept) &&
+         tide_mods_launch_check(launch) && (!repeat || launch_several(gpu, repeat, &us));
   drop_kept(&kept);
   if (!good || quiet) return good;
   printf("on %s, compute capability %d.%d: the same bytes as on the CPU\n", gpu->info.name,
@@ -131,7 +131,7 @@ static bool with_ptx(struct gpu *gpu, struct tide_mods_launch *launch,
                      const struct tide_mods_gpu_choice *choice, bool quiet) {
   struct tide_mods_text ptx = {NULL, 0};
   struct tide_diag diag = {.text = ""};
-  bool good = choice->ptx ? read_ptx(choice->ptx, &ptx) : lower(launch, &ptx);
+  bool good = choice->ptx ? read_ptx(choice->ptx, &ptx) : lower_kernel(launch, &ptx);
   if (good) {
     enum tide_status status = tide_mods_gpu_create(gpu->context, gpu->cuda, &launch->params,
                                                    ptx.bytes, &gpu->kernel, &diag);

@@ -7,12 +7,12 @@
 struct tide_mods_gpu_choice {
   const char *driver; /* NULL: libcuda.so.1 */
   const char *ptx;    /* a file; NULL: the module is lowered */
-  uint64_t repeat;    /* launches that are timed, after the one that is checked */
+  uint64_t repeat;    /* timed launches, after the checked one */
 };
 
-/* Behind a run on the CPU that was well: the same launch on the GPU, whose memory must be the same,
- * byte for byte. The exit status; why it is not 0 was said. No GPU: says so, and that it is
- * skipped. */
+/* Repeats a launch that was good on the CPU on the GPU. The memory must be the same, byte for byte.
+ * Returns the exit status; the reason for a failure has been printed. No GPU: prints that the
+ * launch is skipped. */
 int tide_mods_launch_on_gpu(struct tide_mods_launch *launch, struct tide_context *context,
                             const struct tide_mods_gpu_choice *choice, bool quiet);
 

@@ -24,7 +24,7 @@ static bool take_number(const char **at, uint64_t most, uint64_t *out) {
   return *out <= most;
 }
 
-/* "A = …", "A=…": the name; what follows comes out. */
+/* Reads the name of "A = …" or "A=…". Returns the text after the equals sign. */
 static const char *take_name(const char *text, char name[32]) {
   size_t length = strcspn(text, " =");
   const char *at = skip_spaces(text + length);
@@ -34,7 +34,7 @@ static const char *take_name(const char *text, char name[32]) {
   return skip_spaces(at + 1);
 }
 
-/* "[64x32] random" behind "f32". */
+/* Reads "[64x32] random", which follows "f32". */
 static bool parse_matrix(struct tide_mods_matrix *matrix, const char *at) {
   static const char *const fills[] = {"random", "zero", "iota"};
   matrix->columns = 1;
@@ -75,7 +75,7 @@ bool tide_mods_launch_set(struct tide_mods_launch *launch, const char *text) {
   return true;
 }
 
-/* ---- what the module says ---- */
+/* ---- the module's attributes ---- */
 
 static const struct tide_ir_attr_record *text_attr(struct tide_ir *ir, tide_ir_op op,
                                                    const char *name, enum tide_ir_attr_kind kind) {
@@ -84,7 +84,7 @@ static const struct tide_ir_attr_record *text_attr(struct tide_ir *ir, tide_ir_o
   return record && record->kind == kind ? record : NULL;
 }
 
-/* Text of the attribute `tidemark.args` for an argument; NULL: it says nothing of it. */
+/* Returns the text of the attribute `tidemark.args` for an argument; NULL: it has none. */
 static const char *said_of(struct tide_ir *ir, tide_ir_op kernel, const char *name) {
   const struct tide_ir_attr_record *list =
       text_attr(ir, kernel, "tidemark.args", TIDE_IR_ATTR_ARRAY);
@@ -98,8 +98,8 @@ static const char *said_of(struct tide_ir *ir, tide_ir_op kernel, const char *na
   return NULL;
 }
 
-/* What is said of argument `index` where MLIR's tools have named the arguments anew, %arg0 and so
- * on: the entry that stands there, if there is one for each argument. */
+/* Returns the text for argument `index` if MLIR's tools have renamed the arguments to %arg0 and so
+ * on: the entry at that index, if there is one entry for each argument. */
 static const char *said_in_order(struct tide_ir *ir, tide_ir_op kernel, const char *name,
                                  size_t index, char out_own[32]) {
   const struct tide_ir_attr_record *list =
@@ -124,7 +124,8 @@ static const char *set_for(const struct tide_mods_launch *launch, const char *na
   return NULL;
 }
 
-/* Is it a whole number of so many bits, signed or not, where the type is an integer? */
+/* True if the type is no integer, or the number is a whole one that fits its bits, signed or
+ * not. */
 static bool fits_element(const struct tide_ir *ir, tide_ir_type type,
                          const struct tide_mods_matrix *matrix) {
   const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
@@ -136,7 +137,7 @@ static bool fits_element(const struct tide_ir *ir, tide_ir_type type,
   return matrix->integer < limit && matrix->integer >= -(limit / 2);
 }
 
-/* --arg for an argument that the kernel does not have. */
+/* False: an --arg names an argument that the kernel does not have. */
 static bool all_settings_meant(const struct tide_mods_launch *launch) {
   for (size_t i = 0; i < launch->setting_count; i++) {
     char own[32];
@@ -259,7 +260,7 @@ static void put_element(struct tide_mods_matrix *matrix, uint64_t index, double 
   }
 }
 
-/* random: whole numbers from -4 to 4, the same for the same place. */
+/* Fills a matrix. random: whole numbers from -4 to 4, the same for the same index. */
 static void fill_matrix(struct tide_mods_matrix *matrix, uint64_t salt) {
   uint64_t state = 0x9e3779b97f4a7c15u * (salt + 1);
   if (!matrix->data) return;
@@ -293,7 +294,7 @@ static bool check_product(const char *check, const struct tide_mods_matrix *c,
   return true;
 }
 
-/* "C = A * B". */
+/* Checks "C = A * B". */
 bool tide_mods_launch_check(struct tide_mods_launch *launch) {
   char c[32], a[32], b[32], behind;
   if (!launch->check) return true;
@@ -336,7 +337,7 @@ bool tide_mods_launch_run(struct tide_mods_launch *launch, struct tide_context *
   return status == TIDE_OK && tide_mods_launch_check(launch);
 }
 
-/* Integers as they are; floats in as many digits as tell them from their neighbours. */
+/* Prints integers exactly, and floats with enough digits to tell neighbours apart. */
 static void print_element(const struct tide_mods_matrix *matrix, uint64_t index) {
   double value = get_element(matrix, index);
   char text[32];

@@ -1,4 +1,4 @@
-/* tool/mods_launch.h: a kernel's arguments, as text names them, and what the result must be. */
+/* tool/mods_launch.h: a kernel's arguments in text form, and the check of its result. */
 #ifndef TIDE_TOOL_MODS_LAUNCH_H
 #define TIDE_TOOL_MODS_LAUNCH_H
 
@@ -15,7 +15,7 @@ enum tide_mods_element {
   TIDE_ELEMENT_F64
 };
 
-/* One argument: a number, or a matrix. */
+/* An argument: a number, or a matrix. */
 struct tide_mods_matrix {
   char name[32];
   bool is_number;
@@ -30,23 +30,23 @@ struct tide_mods_matrix {
 
 struct tide_mods_launch {
   struct tide_mods_run_params params;
-  const char *settings[TIDE_MODS_ARGUMENTS_MAX]; /* of --arg */
+  const char *settings[TIDE_MODS_ARGUMENTS_MAX]; /* the values of --arg */
   size_t setting_count;
   struct tide_mods_matrix matrices[TIDE_MODS_ARGUMENTS_MAX];
   struct tide_mods_argument arguments[TIDE_MODS_ARGUMENTS_MAX];
   size_t count;
-  char *check; /* "C = A * B"; NULL: nothing is checked */
+  char *check; /* "C = A * B"; NULL: no check */
 };
 
-/* "NAME=WHAT". False: too many, or it names nothing. */
+/* Adds "NAME=TEXT". False: too many, or no name. */
 bool tide_mods_launch_set(struct tide_mods_launch *launch, const char *text);
-/* Reads what the module says of its arguments. False: why not was said. */
+/* Reads the module's description of its arguments. False: the reason has been printed. */
 bool tide_mods_launch_prepare(struct tide_mods_launch *launch);
-/* Fills the memory: what params then has as arguments. */
+/* Fills the memory, to which params' arguments then point. */
 void tide_mods_launch_fill(struct tide_mods_launch *launch);
-/* Is the result in memory what it must be? False: no, and it was said. */
+/* True if the result in memory is correct. False: the difference has been printed. */
 bool tide_mods_launch_check(struct tide_mods_launch *launch);
-/* Fills the memory, runs and checks. False: why not was said. */
+/* Fills the memory, runs and checks. False: the reason has been printed. */
 bool tide_mods_launch_run(struct tide_mods_launch *launch, struct tide_context *context,
                           struct tide_mods_run_stats *out_stats);
 bool tide_mods_launch_print(const struct tide_mods_launch *launch, const char *name);

@@ -33,7 +33,7 @@ struct job {
   const char *path, *output;
   enum emit emit;
   struct tide_lower_params lower;
-  bool has_end; /* it was said */
+  bool has_end; /* given as an option */
   struct tide_mods_back back;
 };
 
@@ -68,7 +68,7 @@ static bool set_option(struct job *job, const char *name, const char *value) {
 
 static void to_file(void *self, const char *bytes, size_t size) { fwrite(bytes, 1, size, self); }
 
-static bool print(struct tide_ir *ir, struct tide_mods_text *text) {
+static bool print_module(struct tide_ir *ir, struct tide_mods_text *text) {
   struct tide_ir_print_params params = {.generic = true};
   FILE *to = open_memstream(&text->bytes, &text->size);
   if (!to) return false;
@@ -88,13 +88,13 @@ static void find_cluster(const struct tide_ir *ir, uint32_t cluster[3]) {
   }
 }
 
-static bool lower(struct job *job, struct tide_ir *ir, struct tide_mods_text *text) {
+static bool lower_module(struct job *job, struct tide_ir *ir, struct tide_mods_text *text) {
   find_cluster(ir, job->back.cluster);
   if (!job->has_end)
     job->lower.end = job->emit == EMIT_MODS ? TIDE_LOWER_END_SINGLE : TIDE_LOWER_END_FULL;
   job->lower.form = job->emit == EMIT_MODS ? TIDE_LOWER_MODS : TIDE_LOWER_NVVM;
   enum tide_status status = tide_lower(ir, &job->lower);
-  if (status == TIDE_OK && !print(ir, text)) status = TIDE_NOMEM;
+  if (status == TIDE_OK && !print_module(ir, text)) status = TIDE_NOMEM;
   if (status != TIDE_OK && status != TIDE_CORRUPT)
     tide_tool_error("%s: %s", job->path, tide_status_text(status));
   if (status != TIDE_OK) return false;
@@ -104,7 +104,7 @@ static bool lower(struct job *job, struct tide_ir *ir, struct tide_mods_text *te
 
 bool tide_mods_emit_ptx(struct tide_ir *ir, const char *path, struct tide_mods_text *out) {
   struct job job = {.path = path, .emit = EMIT_PTX, .back = {.chip = "sm_90a"}};
-  return lower(&job, ir, out);
+  return lower_module(&job, ir, out);
 }
 
 static bool write_all(int to, const struct tide_mods_text *text) {
@@ -117,7 +117,7 @@ static bool write_all(int to, const struct tide_mods_text *text) {
   return true;
 }
 
-/* Its folder is there: none is made, as by other compilers. */
+/* True if the output's folder exists: none is made, as with other compilers. */
 static bool has_folder(const char *output) {
   const char *slash = strrchr(output, '/');
   if (!slash || slash == output) return true;
@@ -127,7 +127,7 @@ static bool has_folder(const char *output) {
   return there;
 }
 
-static bool deliver(const char *output, const struct tide_mods_text *text) {
+static bool write_output(const char *output, const struct tide_mods_text *text) {
   char *temporary;
   if (!output) {
     bool good = write_all(STDOUT_FILENO, text);
@@ -152,8 +152,8 @@ static bool run_lowering(struct job *job) {
   reading.partial = job->lower.partial;
   if (!tide_mods_read(&input, job->path)) return false;
   struct tide_mods_part all = {input.text, input.length, 1};
-  bool good = tide_mods_load(&input, &all, &reading, &ir) && lower(job, ir, &text) &&
-              deliver(job->output, &text);
+  bool good = tide_mods_load(&input, &all, &reading, &ir) && lower_module(job, ir, &text) &&
+              write_output(job->output, &text);
   tide_ir_destroy(ir);
   tide_mods_free(&input);
   free(text.bytes);

@@ -59,7 +59,7 @@ struct settings {
   bool on_gpu, quiet;
 };
 
-/* "4", "4x2", "4x2x1". */
+/* Reads "4", "4x2", "4x2x1". */
 static bool parse_shape(const char *text, uint32_t out[3]) {
   out[0] = out[1] = out[2] = 1;
   for (int i = 0; i < 3; i++) {
@@ -98,7 +98,7 @@ static bool take_option(struct settings *settings, int option, const char *value
   }
 }
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to go on, or else the exit status. */
 static int parse_arguments(struct settings *settings, int argc, char **argv) {
   struct tide_tool_arguments arguments = {.usage = &usage, .argc = argc, .argv = argv};
   int option;
@@ -127,7 +127,7 @@ static void say_good(const struct settings *settings, const struct tide_mods_run
   if (launch->check) printf("%s: right\n", launch->check);
 }
 
-/* All schedules, until one fails. */
+/* Runs all schedules, until one fails. */
 static int run_all(struct settings *settings, struct tide_context *context) {
   struct tide_mods_launch *launch = &settings->launch;
   struct tide_mods_run_stats stats;

@@ -1,5 +1,4 @@
-/* A sweep as a drawing: SVG, written by hand. The parameter runs to the right, doubling from mark
- * to mark. */
+/* Draws a sweep as SVG. The parameter runs to the right, and doubles from mark to mark. */
 #include "tool/sim_job.h"
 
 #include <errno.h>
@@ -39,7 +38,7 @@ static void put_text(FILE *to, const char *text) {
   }
 }
 
-/* The next 1, 2 or 5 with zeros. */
+/* Returns the next 1, 2 or 5 with zeros. */
 static double round_up(double most) {
   static const double steps[] = {1, 2, 5, 10};
   double unit = 1e-6;

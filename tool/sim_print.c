@@ -1,4 +1,4 @@
-/* What `tidemark sim` found out, for people and for scripts. */
+/* The results of `tidemark sim`, for people and for scripts. */
 #include "program/report.h"
 #include "tool/sim_job.h"
 
@@ -53,7 +53,7 @@ static size_t add_share(struct share *shares, size_t count, const char *name, ui
   return at == count ? count + 1 : count;
 }
 
-/* The plan is walked through once, with the stops in its order. */
+/* Walks through the plan once, with the stops in its order. */
 static size_t share_out(struct tide_plan *plan, const struct tide_simulation *simulation,
                         struct share *shares) {
   size_t stop_count, count = 0, at = 0;
@@ -82,7 +82,7 @@ static void print_stops(struct tide_sim_job *job, const struct tide_simulation *
   uint64_t at = 0;
   tide_plan_rewind(job->program.plan);
   for (size_t i = 0; i < count; i++) {
-    /* They come in the order of time, which is nearly that of the plan. */
+    /* The stops come in the order of time, which is nearly the plan's. */
     if (stops[i].step < at) tide_plan_rewind(job->program.plan), at = 0;
     do {
       if (tide_plan_next(job->program.plan, &step, NULL) != TIDE_OK || !step.kind) return;
@@ -200,7 +200,7 @@ static void print_memory(const struct tide_sim_outcome *tracked,
   printf("\n");
 }
 
-/* Do the waits for memory cost time, and with how much memory are there none? */
+/* Prints the cost of the waits for memory, and the memory with which there are none. */
 static void print_memory_waits(const struct tide_sim_outcome *tracked,
                                const struct tide_sim_unlimited *unlimited) {
   const struct tide_simulation_result *result = tracked->result;

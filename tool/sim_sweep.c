@@ -1,4 +1,4 @@
-/* The same program with a parameter that doubles: how cost grows. */
+/* Runs the same program with a parameter that doubles, to show the growth of its cost. */
 #include "tool/sim_job.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct sweep {
   size_t series;
 };
 
-/* "devices=1..4096". */
+/* Reads "devices=1..4096". */
 static bool parse_range(struct sweep *sweep) {
   const char *text = sweep->job->sweep, *equals = strchr(text, '=');
   const char *dots = equals ? strstr(equals, "..") : NULL;
@@ -47,7 +47,7 @@ static bool has_number(const struct sweep *sweep, const char *name) {
   return tide_tool_has_param(&sweep->job->program, name, &text) && !text;
 }
 
-/* Of the processor: others may use the machine, too. */
+/* Returns processor time: other processes may use the machine, too. */
 static double seconds_now(void) {
   struct timespec time;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -61,7 +61,7 @@ static uint64_t memory_peak_kb(void) {
 
 /* ---- one point --------------------------------------------------------------------- */
 
-/* A plan with these settings added; they are taken away again afterwards. */
+/* Makes a plan with these settings added; they are removed again afterwards. */
 static bool plan_with(struct sweep *sweep, const struct tide_setting *settings, size_t count) {
   struct tide_tool_program *program = &sweep->job->program;
   size_t before = program->setting_count;
@@ -195,7 +195,7 @@ static bool sweep_all(struct sweep *sweep) {
   return true;
 }
 
-static bool show(const struct sweep *sweep) {
+static bool print_sweep(const struct sweep *sweep) {
   struct tide_sim_job *job = sweep->job;
   struct tide_sim_series series[2];
   if (job->json) {
@@ -226,7 +226,7 @@ bool tide_sim_sweep(struct tide_sim_job *job) {
                     job->program.path);
   else if (job->plot && tide_tool_same_file(job->plot, job->program.path))
     tide_tool_error("--plot %s: the program is in this file", job->plot);
-  else good = check_against(sweep) && sweep_all(sweep) && show(sweep);
+  else good = check_against(sweep) && sweep_all(sweep) && print_sweep(sweep);
   tide_tool_progress_over();
   free(sweep);
   return good;

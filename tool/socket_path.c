@@ -1,5 +1,5 @@
-/* Where a service listens when no path is given: in a directory that no other user can write to, or
- * make first. */
+/* The default path of a service's socket: in a directory that no other user can write to, or make
+ * first. */
 #include "tool/tool.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* True if the path is a directory (no link to one) of this user's with none of these mode bits. */
+/* True if the path is a directory of this user's, not a link, with none of these mode bits. */
 static bool is_own_directory(const char *path, mode_t forbidden, struct stat *out_stat) {
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return false;
@@ -20,9 +20,9 @@ static bool is_own_directory(const char *path, mode_t forbidden, struct stat *ou
   return good;
 }
 
-/* The directory that lives as long as the user is logged in: its owner alone may write to it. The
- * system makes /run/user/UID, and /run is root's, so that it can be relied on where the variable
- * has been lost (su, cron). */
+/* Finds the directory that lives as long as the user is logged in. Only the user may write to it.
+ * The system makes /run/user/UID, and /run is root's, so that path is reliable even without the
+ * variable (su, cron). */
 static bool find_runtime_directory(char *buffer, size_t size) {
   struct stat stat;
   const char *given = getenv("XDG_RUNTIME_DIR");

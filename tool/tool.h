@@ -1,4 +1,4 @@
-/* tool/tool.h: what the subcommands share. Each is one file with one function,
+/* tool/tool.h: shared by the subcommands. Each is one file with one function,
  * int tide_tool_NAME(int argc, char **argv), which returns the exit status. */
 #ifndef TIDE_TOOL_TOOL_H
 #define TIDE_TOOL_TOOL_H
@@ -27,7 +27,7 @@ int tide_tool_vulkan(int argc, char **argv);
 
 struct tide_tool_option {
   const char *name;     /* "--set" */
-  const char *argument; /* "KEY=VALUE"; NULL: it takes none */
+  const char *argument; /* "KEY=VALUE"; NULL: the option takes none */
   const char *help;
 };
 
@@ -43,7 +43,7 @@ struct tide_tool_arguments {
   const struct tide_tool_usage *usage;
   int argc, at;
   char **argv;
-  const char *value; /* of the option, or the positional argument */
+  const char *value; /* the option's argument, or the positional argument */
   bool options_over; /* after "--" */
 };
 
@@ -56,68 +56,68 @@ enum {
 
 /* Commands of a command: `tidemark mods`, `tidemark demo`. */
 struct tide_tool_commands {
-  const char *command, *head;     /* "mods"; what stands above the list, the usage first */
+  const char *command, *head;     /* "mods"; the text above the list, the usage first */
   const char *kind, *placeholder; /* "command", "COMMAND" */
   struct tide_tool_command {
     const char *name, *summary;
     int (*run)(int argc, char **argv);
   } rows[8]; /* ends with a NULL name */
 };
-/* Runs the one that argv[1] names, or says which there are. The exit status. */
+/* Runs the command that argv[1] names, or prints the list. Returns the exit status. */
 int tide_tool_dispatch(const struct tide_tool_commands *commands, int argc, char **argv);
 
-/* The index of the next option in the table, or one of the above. ERROR and HELP have been printed.
- */
+/* Returns the index of the next option in the table, or one of the above. ERROR and HELP have been
+ * printed. */
 int tide_tool_next_argument(struct tide_tool_arguments *arguments);
 void tide_tool_print_usage(const struct tide_tool_usage *usage, FILE *to);
-/* Prints "tidemark run: message", and how to get help. Returns TIDE_EXIT_USAGE. */
+/* Prints "tidemark run: message", and the way to get help. Returns TIDE_EXIT_USAGE. */
 int tide_tool_wrong_usage(const struct tide_tool_usage *usage, const char *format, ...)
     TIDE_PRINTF(2, 3);
-/* "12", "64K", "2G": bytes. False when it is no such thing. */
+/* Reads bytes: "12", "64K", "2G". False if the text is no size. */
 bool tide_tool_parse_size(const char *text, uint64_t *out_size);
 bool tide_tool_parse_number(const char *text, uint64_t most, uint64_t *out_number);
 
 /* ---- console.c ---- */
 
-/* "tidemark: message" on stderr, over the progress line if there is one. */
+/* Prints "tidemark: message" on stderr, over the progress line if there is one. */
 void tide_tool_error(const char *format, ...) TIDE_PRINTF(1, 2);
-/* "satellite.tide:12:18: message". */
+/* Prints "satellite.tide:12:18: message". */
 void tide_tool_error_at(const char *file, const struct tide_diag *diag);
-/* A line that is written over again, when stderr is a terminal. */
+/* Overwrites the progress line, when stderr is a terminal. */
 void tide_tool_progress(const char *format, ...) TIDE_PRINTF(1, 2);
 void tide_tool_progress_over(void);
 
-/* SIGQUIT: says on stderr who waits for whom; SIGINT, SIGTERM: removes what is half-written and
- * ends. To be called before there are threads. */
+/* Handles signals. SIGQUIT: prints on stderr which operations wait, and for which; SIGINT, SIGTERM:
+ * removes unfinished files and ends. To be called before there are threads. */
 void tide_tool_watch_signals(void);
-/* Which run SIGQUIT is about; NULL: none. */
+/* Sets the run for SIGQUIT; NULL: none. */
 void tide_tool_watch_run(struct tide_run *run);
-/* Is removed when a signal ends the program, until it is forgotten. False: no memory. */
+/* Removes the file when a signal ends the program, until it is forgotten. False: no memory. */
 bool tide_tool_remember_file(const char *path);
 void tide_tool_forget_file(const char *path);
-/* Removes all that is remembered: the program ends without its usual end. */
+/* Removes all remembered files: the program ends early. */
 void tide_tool_remove_files(void);
 
 /* ---- socket_path.c ---- */
 
-/* The path of a service's socket where none is given. `make`: the directory is made if it is
- * missing. False: the reason has been printed. */
+/* Finds the path of a service's socket when none is given. `make`: makes a missing directory.
+ * False: the reason has been printed. */
 bool tide_tool_socket(char *buffer, size_t size, bool make);
 #define TIDE_TOOL_SOCKET_HELP                                                                      \
   "$XDG_RUNTIME_DIR/tidemark/socket if not given (root: /run/tidemark/socket)"
 
 /* ---- json.c ---- */
 
-/* JSON to a file, which outlives the writing. */
+/* Returns a writer of JSON to a file, which must outlive it. */
 struct tide_json tide_tool_json(FILE *to);
 
 /* ---- input.c ---- */
 
-/* Opens a file to read it. A FIFO waits two seconds for a writer, and stays non-blocking; a folder
- * is refused. -1: *out_why says why not. */
+/* Opens a file for reading. A FIFO waits two seconds for a writer, and stays non-blocking; a folder
+ * is refused. -1: *out_why is the reason. */
 int tide_tool_open_input(const char *path, const char **out_why);
-/* All that comes, for the caller to free. NULL: errno says why not; EFBIG: it is longer than the
- * limit, which is above 64 KiB. */
+/* Reads to the end; the caller frees the text. NULL: see errno; EFBIG: more than the limit, which
+ * must be above 64 KiB. */
 char *tide_tool_read_input(int descriptor, size_t limit, size_t *out_length);
 
 /* ---- load.c ---- */
@@ -142,11 +142,11 @@ struct tide_tool_program {
   size_t plugin_count;
 };
 
-/* All errors are printed; false: there were some. */
+/* False: there were errors, which have been printed. */
 bool tide_tool_read_text(struct tide_tool_program *program, const char *path);
 bool tide_tool_read(struct tide_tool_program *program, const char *path, bool syntax_only);
 bool tide_tool_add_plugin(struct tide_tool_program *program, const char *path);
-/* "name=value"; copied. */
+/* Adds a copy of "name=value". */
 bool tide_tool_add_setting(struct tide_tool_program *program, const char *text);
 bool tide_tool_has_param(const struct tide_tool_program *program, const char *name, bool *out_text);
 bool tide_tool_is_set(const struct tide_tool_program *program, const char *name);
@@ -161,39 +161,41 @@ const struct tide_device_kind *tide_tool_devices(size_t *out_count);
 
 struct tide_tool_files;
 
-/* `directory`: where outputs with relative names go; NULL: as they are written. */
+/* `directory`: the folder for outputs with relative names; NULL: the names are used as they are. */
 struct tide_tool_files *tide_tool_files_create(const struct tide_plan_tables *tables,
                                                const char *directory);
 const struct tide_file_source *tide_tool_files_source(struct tide_tool_files *files);
-/* Where it is, or will be; NULL for a temporary one. */
+/* Returns the present or future path; NULL for a temporary file. */
 const char *tide_tool_files_path(const struct tide_tool_files *files, size_t index);
 int tide_tool_files_descriptor(const struct tide_tool_files *files, size_t index);
-/* Outputs appear under their names, all or none. The diag says why not. */
+/* Gives the outputs their names, all or none. On an error the diag has the reason. */
 enum tide_status tide_tool_files_commit(struct tide_tool_files *files, struct tide_diag *diag);
-/* What was not committed is gone. NULL is fine. */
+/* Removes all outputs that were not committed. NULL is allowed. */
 void tide_tool_files_destroy(struct tide_tool_files *files);
-/* Makes the missing folders on the way to a path. */
+/* Makes the missing folders of a path. */
 bool tide_tool_make_folders(const char *path);
 
 /* ---- whole.c ---- */
 
-/* A file beside `path`, to be written; the missing folders are made. -1: why not has been printed.
- */
+/* Opens a new file beside `path` for writing, and makes the missing folders. -1: the reason has
+ * been printed. */
 int tide_tool_begin_file(const char *path, char **out_temporary);
-/* Closes it, and gives it its name if it is good. False otherwise: it is gone, and what errno says
- * has been printed (0: that was told already). -1 for a descriptor is fine. */
+/* Closes a file, and gives it its name if it is good. False otherwise: the file is removed, and the
+ * error of errno has been printed (0: was printed before). A descriptor of -1 is allowed. */
 bool tide_tool_end_file(const char *path, int descriptor, char *temporary, bool good);
-/* Are both there, and one and the same? */
+/* True if both files exist and are the same. */
 bool tide_tool_same_file(const char *path, const char *other);
 
 /* ---- image_input.c ---- */
 
-/* Missing inputs called out/terrain-WIDTHxHEIGHT.raw are made; false: printed why not. */
+/* Makes the missing inputs with names like out/terrain-WIDTHxHEIGHT.raw. False: the reason has been
+ * printed. */
 bool tide_tool_make_inputs(const struct tide_tool_program *program);
-/* The user's own image: sets `input`, `width` and `height`. A PNG is decoded into out/ first. */
+/* Uses the user's own image: sets `input`, `width` and `height`. A PNG is decoded into out/
+ * first. */
 bool tide_tool_use_image(struct tide_tool_program *program, const char *path);
-/* Smooth hills with fields on them, 8 bits a pixel; the same for the same seed. Appears by rename.
- */
+/* Makes smooth hills with fields, 8 bits a pixel; the same for the same seed. The file appears by
+ * rename. */
 bool tide_tool_make_terrain(const char *path, uint64_t width, uint64_t height, uint64_t seed);
 
 #endif

@@ -1,4 +1,4 @@
-/* tool/top.h: what `tidemark top` shows. */
+/* tool/top.h: the table of `tidemark top`. */
 #ifndef TIDE_TOOL_TOP_H
 #define TIDE_TOOL_TOP_H
 
@@ -6,14 +6,15 @@
 
 #include <stdio.h>
 
-/* Of each client, so many channels, and so many timelines; the others are only counted. */
+/* The settings of a table. `rows`: the most channels, and timelines, of each client; the rest is
+ * only counted. */
 struct tide_top_view {
   struct tide_session *session;
   uint32_t rows;
   bool json;
 };
 
-/* One table, or one JSON object. The service's answer where it does not tell us: TIDE_DENIED,
+/* Prints one table, or one JSON object. Returns the service's answer if it refuses: TIDE_DENIED,
  * TIDE_LOST. */
 enum tide_status tide_top_print(const struct tide_top_view *view, FILE *to);
 

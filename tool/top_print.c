@@ -1,4 +1,4 @@
-/* What `tidemark top` shows: one walk over what the service tells, and two ways to print it. */
+/* The table of `tidemark top`: one walk over the service's answers, and two printers. */
 #include "tool/top.h"
 #include "tool/tool.h"
 
@@ -10,14 +10,14 @@
 
 struct page;
 
-/* Each in its order: all clients, each with its channels, then its timelines. */
+/* A printer's calls, in their order: for each client its channels, then its timelines. */
 struct printer {
   void (*client)(struct page *page, const struct tide_session_client_stats *client);
   void (*channel)(struct page *page, const struct tide_session_channel_stats *channel);
-  void (*timelines)(struct page *page, uint32_t channels_left); /* the channels are over */
+  void (*timelines)(struct page *page, uint32_t channels_left); /* all channels have been printed */
   void (*timeline)(struct page *page, const struct tide_session_timeline_stats *timeline);
   void (*client_over)(struct page *page, uint32_t timelines_left);
-  void (*waits)(struct page *page, const char *text); /* all clients are over */
+  void (*waits)(struct page *page, const char *text); /* all clients have been printed */
 };
 struct page {
   const struct tide_top_view *view;
@@ -208,7 +208,7 @@ static const struct printer as_json = {json_client,   json_channel, json_timelin
 
 static uint32_t left_of(uint32_t all, uint32_t shown) { return all > shown ? all - shown : 0; }
 
-/* A client that goes meanwhile has nothing more: TIDE_NOT_FOUND ends its rows. */
+/* Prints a client. A client that has gone has no more rows: TIDE_NOT_FOUND ends them. */
 static void walk_client(struct page *page, const struct tide_session_client_stats *client) {
   const struct tide_top_view *view = page->view;
   struct tide_session_channel_stats channel;

@@ -1,8 +1,9 @@
-/* The page on the loopback. Any process of this machine can connect, of any user, and so can any
- * page in the user's browser. Three rules keep them out.
+/* Serves the page on the loopback. Any process of this machine, of any user, can connect, and so
+ * can any page in the user's browser. Three rules keep them out.
  *
- * The address holds 128 random bits, new each time; every other path is 404. It is printed, and
- * reaches the browser in a file of mode 0600, since every user can read a process's arguments.
+ * The address holds 128 random bits, new each time; every other path is 404. The address is
+ * printed, and reaches the browser in a file of mode 0600, since every user can read a process's
+ * arguments.
  *
  * The Host must be 127.0.0.1 or localhost with this port. A foreign name that resolves to this
  * machine (DNS rebinding) is refused.
@@ -43,7 +44,7 @@ struct server {
   const char *program;       /* NULL: the examples */
   char path[1 + 32 + 1 + 1]; /* "/", 128 random bits in hexadecimal, "/" */
   uint16_t port;
-  struct stranger *oldest, *newest; /* only the server's thread touches these */
+  struct stranger *oldest, *newest; /* used by the server's thread only */
   uint32_t strangers, strangers_max;
 };
 
@@ -57,7 +58,7 @@ static void unlink_stranger(struct server *server, struct stranger *stranger) {
   server->strangers--;
 }
 
-/* The connection ends as if its other side had closed it: microhttpd closes the descriptor. */
+/* Ends the connection as if its other side had closed it: microhttpd closes the descriptor. */
 static void turn_away(struct server *server, struct stranger *stranger) {
   shutdown(stranger->descriptor, SHUT_RDWR);
   unlink_stranger(server, stranger);
@@ -138,7 +139,7 @@ static enum MHD_Result count_host(void *self, enum MHD_ValueKind kind, const cha
   return MHD_YES;
 }
 
-/* True if the request has one Host, which is this machine's with the server's port. */
+/* True if the request has one Host, with a name of this machine and the server's port. */
 static bool is_host_here(const struct server *server, struct MHD_Connection *connection) {
   static const char *const names[] = {"127.0.0.1", "localhost"};
   struct hosts hosts = {0, NULL};
@@ -153,7 +154,7 @@ static bool is_host_here(const struct server *server, struct MHD_Connection *con
   return false;
 }
 
-/* Takes the same time wherever the first wrong byte is. */
+/* Takes the same time for every location of the first wrong byte. */
 static bool is_path_right(const struct server *server, const char *path) {
   size_t length = strlen(server->path);
   volatile unsigned char differs = 0;
@@ -168,7 +169,7 @@ static enum MHD_Result serve_request(void *self, struct MHD_Connection *connecti
   struct server *server = self;
   struct tide_view_bytes page = {.data = NULL};
   (void)version, (void)upload;
-  if (!*state) { /* the headers: the body, if there is one, comes in further calls */
+  if (!*state) { /* headers only: a body comes in further calls */
     *state = connection;
     if (!is_host_here(server, connection))
       return send_response(connection, MHD_HTTP_FORBIDDEN, NULL);
@@ -193,8 +194,8 @@ static enum MHD_Result serve_request(void *self, struct MHD_Connection *connecti
 
 /* ---- the browser --------------------------------------------------------------------------- */
 
-/* Writes a file that leads a browser to the address, for its owner alone. The caller frees the name
- * and removes the file. NULL: it could not be written. */
+/* Writes a file, for its owner alone, that leads a browser to the address. The caller frees the
+ * name and removes the file. NULL: the file could not be written. */
 static char *write_redirect(const char *address) {
   const char *folder = getenv("XDG_RUNTIME_DIR");
   if (!folder || !*folder) folder = getenv("TMPDIR");
@@ -214,7 +215,7 @@ static char *write_redirect(const char *address) {
   return NULL;
 }
 
-/* Does nothing where no browser can be started. */
+/* Opens a browser, if one can be started. */
 static void open_browser(char *file) {
   extern char **environ;
   char *const arguments[] = {"xdg-open", file, NULL};
@@ -223,7 +224,7 @@ static void open_browser(char *file) {
   if (posix_spawn_file_actions_init(&actions) != 0) return;
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", 1, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 1, 0);
-  signal(SIGCHLD, SIG_IGN); /* nothing waits for it */
+  signal(SIGCHLD, SIG_IGN); /* the child is not waited for */
   (void)posix_spawnp(&child, "xdg-open", &actions, NULL, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
 }
@@ -243,7 +244,7 @@ static bool draw_path(struct server *server) {
   return true;
 }
 
-/* -1: told why. */
+/* Returns a listening socket. -1: the reason has been printed. */
 static int listen_here(struct server *server, uint16_t port) {
   struct sockaddr_in here = {
       .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -277,7 +278,7 @@ static void show_until_signal(const struct server *server, bool open, const sigs
 bool tide_view_serve(uint16_t port, bool open, const char *path) {
   struct server server = {.program = path, .strangers_max = get_strangers_max()};
   struct tide_view_bytes first = {.data = NULL};
-  bool good = tide_view_make_page(&first, path); /* what is wrong is told before it listens */
+  bool good = tide_view_make_page(&first, path); /* prints errors before the server listens */
   free(first.data);
   if (!good || !draw_path(&server)) return false;
   int listening = listen_here(&server, port);
@@ -287,7 +288,7 @@ bool tide_view_serve(uint16_t port, bool open, const char *path) {
   sigaddset(&ending, SIGINT);
   sigaddset(&ending, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &ending, NULL);
-  /* Without MHD_USE_ITC a thread that is out of descriptors would not be told of the end. */
+  /* Without MHD_USE_ITC a thread that is out of descriptors would miss the end. */
   struct MHD_Daemon *daemon = MHD_start_daemon(
       MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, serve_request, &server,
       MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_NOTIFY_CONNECTION, note_connection, &server,
@@ -299,7 +300,7 @@ bool tide_view_serve(uint16_t port, bool open, const char *path) {
     return false;
   }
   show_until_signal(&server, open, &ending);
-  MHD_stop_daemon(daemon); /* closes what listens, too */
+  MHD_stop_daemon(daemon); /* closes the listening socket, too */
   return true;
 }
 

@@ -1,6 +1,6 @@
 /* tool/vulkan.h: `tidemark vulkan`, which runs a program under the layer (layer/protocol.h).
  *
- *   vulkan.c              the command line
+ *   command_vulkan.c      the command line
  *   vulkan_one_run.c      explain, audit: one run, its reports
  *   vulkan_explore.c      explore: plain runs, seeds, differences
  *   vulkan_shrink.c       the pair of submissions behind a failing order
@@ -11,6 +11,7 @@
  *   vulkan_directory.c    the private directory
  *   vulkan_compare.c      outputs of two runs
  *   vulkan_findings.c     the findings of all runs, each once
+ *   vulkan_pairs.c        pairs of submissions, and the orders tried
  *   vulkan_print.c, vulkan_json.c, vulkan_explore_print.c
  *   vulkan_report.c       the layer's reports; layer/recorded_order.c its orders */
 #ifndef TIDE_TOOL_VULKAN_H
@@ -21,10 +22,10 @@
 
 #include <sys/types.h>
 
-enum { TIDE_EXIT_NOT_EXPLORED = 3 }; /* also: no report came */
+enum { TIDE_EXIT_NOT_EXPLORED = 3 }; /* also if no report came */
 
 #define TIDE_VULKAN_TARGETS_MOST 16
-#define TIDE_VULKAN_PROCESSES_MOST 256 /* whose reports are read */
+#define TIDE_VULKAN_PROCESSES_MOST 256 /* the most processes with a report */
 
 enum tide_vulkan_mode { TIDE_VULKAN_EXPLAIN, TIDE_VULKAN_EXPLORE, TIDE_VULKAN_AUDIT };
 
@@ -63,31 +64,33 @@ void tide_vulkan_directory_remove(struct tide_vulkan_directory *directory);
 #define TIDE_VULKAN_PATH_MOST 640
 const char *tide_vulkan_path(const struct tide_vulkan_directory *directory, const char *name,
                              char *buffer);
-/* Empties DIRECTORY/run, where the layer writes, or makes it. False: printed. */
+/* Empties DIRECTORY/run, where the layer writes, or makes it. False: the reason has been
+ * printed. */
 bool tide_vulkan_directory_clean(const struct tide_vulkan_directory *directory);
-/* The processes that have a file PID.ENDING in `run`, in ascending order, at most
+/* Lists the processes that have a file PID.ENDING in `run`, in ascending order, at most
  * TIDE_VULKAN_PROCESSES_MOST. */
 size_t tide_vulkan_list(const char *run, const char *ending, uint64_t *out_processes);
-/* All of run/PID.ENDING, for the caller to free. NULL: printed why not. */
+/* Returns the text of run/PID.ENDING, for the caller to free. NULL: the reason has been printed. */
 char *tide_vulkan_read(const char *run, uint64_t process, const char *ending, size_t *out_length);
-/* Copies a file. `to` appears by rename. False: printed why not. */
+/* Copies a file. `to` appears by rename. False: the reason has been printed. */
 bool tide_vulkan_copy(const char *from, const char *to);
-/* Keeps the largest PID.trace of the run as `to`. False: printed why not. */
+/* Keeps the largest PID.trace of the run as `to`. False: the reason has been printed. */
 bool tide_vulkan_keep_trace(const char *run, const char *to);
-/* Keeps the reports and orders of the run as FOLDER/NAME.report and so on. False: printed. */
+/* Keeps the reports and orders of the run as FOLDER/NAME.report and so on. False: the reason has
+ * been printed. */
 bool tide_vulkan_save(const char *run, const char *folder, const char *name);
 
 /* The reports of one run. */
 struct tide_vulkan_reports {
   struct tide_vulkan_report *list;
   size_t count;
-  size_t broken; /* files that are no reports: an error has been printed for each */
+  size_t broken; /* files with errors; each error has been printed */
 };
 
 /* Reads all reports of `run`. False: out of memory, which has been printed. */
 bool tide_vulkan_reports_read(struct tide_vulkan_reports *reports, const char *run);
 void tide_vulkan_reports_free(struct tide_vulkan_reports *reports);
-/* The sum of a count over all reports. */
+/* Returns the sum of a count over all reports. */
 uint64_t tide_vulkan_reports_count(const struct tide_vulkan_reports *reports, const char *name);
 size_t tide_vulkan_reports_lines(const struct tide_vulkan_reports *reports,
                                  enum tide_vulkan_line_kind kind);
@@ -103,8 +106,8 @@ struct tide_vulkan_extra {
   const char *replay;                 /* an absolute path; NULL: none */
 };
 
-/* The environment of a run, for the caller to free with tide_vulkan_environment_free(). `run`:
- * where the layer writes; NULL: the program runs without the layer. NULL: out of memory. */
+/* Returns the environment of a run; NULL: out of memory. The caller frees it with
+ * tide_vulkan_environment_free(). `run`: the layer's output directory; NULL: no layer. */
 char **tide_vulkan_environment(const struct tide_vulkan_job *job, const char *run,
                                const struct tide_vulkan_extra *extra);
 void tide_vulkan_environment_free(char **environment);
@@ -118,20 +121,20 @@ struct tide_vulkan_processes {
   size_t count, capacity;
 };
 
-/* Lists the descendants of this process, zombies, too, but for `strangers` and theirs; NULL: none.
- * False: out of memory, or there is no /proc. */
+/* Lists the descendants of this process, including zombies, without `strangers` (NULL: none) and
+ * their descendants. False: out of memory, or there is no /proc. */
 bool tide_vulkan_descendants(struct tide_vulkan_processes *found,
                              const struct tide_vulkan_processes *strangers);
 /* ---- vulkan_signals.c ---- */
 
-/* From here on, a signal to the tool goes to the run in progress. Without one, or when the run does
- * not end by two of them, SIGINT, SIGTERM and SIGHUP remove the directory and end the tool. */
+/* From here on, a signal to the tool goes to the run in progress. If no run is in progress, or two
+ * signals did not end it, SIGINT, SIGTERM and SIGHUP remove the directory and end the tool. */
 void tide_vulkan_watch_signals(struct tide_vulkan_directory *directory);
-/* Says whether a run is in progress. */
+/* Sets whether a run is in progress. */
 void tide_vulkan_set_running(bool is_running);
-/* The next signal of the run in progress, SIGCHLD, too; 0: none came in that time. */
+/* Returns the next signal of the run in progress, SIGCHLD, too; 0: none came in that time. */
 int tide_vulkan_next_signal(uint64_t timeout_ns);
-/* Sets back the signal mask and actions that tide_vulkan_watch_signals() and main() changed. For a
+/* Restores the signal mask and actions that tide_vulkan_watch_signals() and main() changed. For a
  * child, before it executes a program. */
 void tide_vulkan_reset_signals(void);
 
@@ -140,35 +143,35 @@ void tide_vulkan_reset_signals(void);
 enum tide_vulkan_end {
   TIDE_VULKAN_EXITED,      /* number: the exit status */
   TIDE_VULKAN_KILLED,      /* number: the signal */
-  TIDE_VULKAN_LIMIT,       /* it ran until the limit */
+  TIDE_VULKAN_LIMIT,       /* the run reached the limit */
   TIDE_VULKAN_INTERRUPTED, /* number: the signal that the tool got */
-  TIDE_VULKAN_NOT_STARTED  /* printed why not */
+  TIDE_VULKAN_NOT_STARTED  /* the reason has been printed */
 };
 
 struct tide_vulkan_ending {
   enum tide_vulkan_end end;
   int number;
   uint64_t took_ns;
-  size_t left; /* processes that ran on when the program had ended, and were ended */
+  size_t left; /* processes that still ran when the program had ended, and were ended */
 };
 
 struct tide_vulkan_run {
   char **program, **environment;
-  const char *directory; /* where the layer writes; NULL: without the layer */
+  const char *directory; /* the layer's output directory; NULL: without the layer */
   const char *output;    /* stdout and stderr go to OUTPUT.stdout and OUTPUT.stderr, and stdin is
                             /dev/null; NULL: they are the tool's own */
   uint64_t limit_ns;     /* 0: none */
-  /* Called when reports that the user asked for have come; NULL: nothing is done. */
+  /* Called when the reports requested by the user have come; may be NULL. */
   void (*show_reports)(void *self);
   void *self;
 };
 
-/* Runs a program to its end. No process of it is left. */
+/* Runs a program until all its processes have ended. */
 struct tide_vulkan_ending tide_vulkan_run(const struct tide_vulkan_run *run);
-/* "exit status 3", "killed by signal 11 (Segmentation fault)". Returns the buffer. */
+/* Writes "exit status 3", "killed by signal 11 (Segmentation fault)". Returns the buffer. */
 const char *tide_vulkan_ending_text(const struct tide_vulkan_ending *ending, char *buffer,
                                     size_t size);
-/* 128 + N for a signal, as a shell has it. */
+/* Returns the exit status; for a signal N, 128 + N, as shells do. */
 int tide_vulkan_ending_status(const struct tide_vulkan_ending *ending);
 
 /* ---- vulkan_print.c, vulkan_json.c ---- */

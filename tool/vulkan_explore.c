@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TAIL_BYTES (16 << 10) /* of stderr */
+#define TAIL_BYTES (16 << 10) /* read from the end of stderr */
 #define TAIL_LINES 20
-#define ACCOUNT_LINES_MOST 400 /* of the layer's text, of one run */
+#define ACCOUNT_LINES_MOST 400 /* the most lines of the layer's text in one account */
 
 static bool no_memory(void) {
   tide_tool_error("out of memory");
@@ -23,7 +23,7 @@ static bool no_memory(void) {
 
 /* ---- the account of a failed run ------------------------------------------------- */
 
-/* The last lines of a file. Returns how many bytes of the buffer they are. */
+/* Reads the last lines of a file. Returns their number of bytes. */
 static size_t read_tail(const char *path, char *buffer, size_t size) {
   int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return 0;
@@ -52,8 +52,8 @@ static void print_tail(const char *output, FILE *to) {
   }
 }
 
-/* The account of a run that failed: of a hang or a lost device the layer's text, of all the end of
- * stderr. Findings are told once for all runs. NULL: out of memory. */
+/* Makes the account of a failed run: the layer's text for a hang or a lost device, and the end of
+ * stderr. Findings are printed once for all runs. NULL: out of memory. */
 static char *make_account(const struct tide_vulkan_reports *reports, const char *output,
                           unsigned failures) {
   char *account = NULL;
@@ -76,7 +76,7 @@ static char *make_account(const struct tide_vulkan_reports *reports, const char 
 
 /* ---- one run --------------------------------------------------------------------- */
 
-/* The schedule of a run: the process's, or one number of all processes'. */
+/* Writes the schedule of a run: the process's own, or one hash over all processes. */
 static void combine_schedules(const struct tide_vulkan_reports *reports, char *buffer,
                               size_t size) {
   uint64_t all = 0;
@@ -102,7 +102,7 @@ static unsigned judge_ending(const struct tide_vulkan_ending *plain,
   return 0;
 }
 
-/* Says of a run that is over whether it failed, and why. False: printed. */
+/* Sets whether a finished run failed, and why. False: the reason has been printed. */
 static bool judge_run(struct tide_vulkan_exploration *e, const char *output,
                       const struct tide_vulkan_reports *reports,
                       struct tide_vulkan_outcome *outcome) {
@@ -133,8 +133,8 @@ static void show_reports(void *self) {
   tide_vulkan_reports_free(&reports);
 }
 
-/* Runs the program, with the layer if there is `extra`. False: it could not be started, or a signal
- * ended the exploration. */
+/* Runs the program, with the layer if there is `extra`. False: the program could not be started, or
+ * a signal ended the exploration. */
 static bool run_program(struct tide_vulkan_exploration *e, const struct tide_vulkan_extra *extra,
                         uint64_t limit_ns, const char *output, struct tide_vulkan_ending *ending) {
   char directory[TIDE_VULKAN_PATH_MOST];
@@ -191,7 +191,7 @@ static bool check_plain(struct tide_vulkan_exploration *e, const struct tide_vul
                     tide_vulkan_ending_text(ending, text, sizeof text));
 }
 
-/* Runs the program twice without the layer. False: there is nothing to compare with. */
+/* Runs the program twice without the layer. False: the runs cannot serve as the reference. */
 static bool run_plain(struct tide_vulkan_exploration *e) {
   char first[TIDE_VULKAN_PATH_MOST], second[TIDE_VULKAN_PATH_MOST];
   struct tide_vulkan_ending again;
@@ -233,7 +233,8 @@ static bool save_run(const struct tide_vulkan_exploration *e, uint64_t seed) {
                           e->replay[0] ? "replay" : name);
 }
 
-/* Which pairs the run could have tried. Numbers of several processes do not go together. */
+/* Adds the pairs that the run could have tried. Skips runs of several processes: their submission
+ * numbers cannot be combined. */
 static void add_pairs(struct tide_vulkan_exploration *e) {
   uint64_t processes[TIDE_VULKAN_PROCESSES_MOST];
   struct tide_vulkan_order order;
@@ -271,7 +272,7 @@ static uint64_t seed_number(const struct tide_vulkan_job *job, uint64_t index) {
   return job->has_seed && index ? job->seed : index;
 }
 
-/* Runs seed 0 and the others; of a replay, one run. */
+/* Runs seed 0 and the others; for a replay, one run. */
 static bool run_seeds(struct tide_vulkan_exploration *e) {
   const struct tide_vulkan_job *job = e->job;
   uint64_t count = job->replay ? 1 : job->has_seed ? 1 + (job->seed != 0) : 1 + job->seeds;
@@ -288,7 +289,7 @@ static bool run_seeds(struct tide_vulkan_exploration *e) {
     failed += e->outcomes[i].failures != 0;
     tide_tool_progress_over();
     if (!job->json && !job->report) tide_vulkan_print_outcome(&e->outcomes[i], stdout);
-    if (fflush(stdout) != 0) return false; /* main() says so */
+    if (fflush(stdout) != 0) return false; /* main() reports the error */
   }
   return true;
 }
@@ -342,7 +343,8 @@ static bool print_all(const struct tide_vulkan_exploration *e) {
   return job->report ? tide_tool_end_file(job->report, descriptor, temporary, good) : good;
 }
 
-/* The absolute path of --replay, and whether it is an order. False: printed. */
+/* Finds the absolute path of --replay, and checks that it is an order. False: the reason has been
+ * printed. */
 static bool check_replay(struct tide_vulkan_exploration *e) {
   struct tide_vulkan_order order;
   struct tide_diag diag = {.status = TIDE_OK};
@@ -368,8 +370,8 @@ static bool check_replay(struct tide_vulkan_exploration *e) {
   return status == TIDE_OK;
 }
 
-/* Runs all that is to be run. */
-static void explore(struct tide_vulkan_exploration *e) {
+/* Runs the whole exploration. */
+static void run_exploration(struct tide_vulkan_exploration *e) {
   e->verdict = TIDE_VULKAN_STOPPED;
   if (!run_plain(e) || !run_seeds(e)) return;
   judge_all(e);
@@ -391,11 +393,11 @@ static void free_exploration(struct tide_vulkan_exploration *e) {
 }
 
 int tide_vulkan_explore(const struct tide_vulkan_job *job) {
-  static struct tide_vulkan_exploration e; /* the thread for signals may remove its directory */
+  static struct tide_vulkan_exploration e; /* static: the signal thread may remove its directory */
   e.job = job;
   if (!check_replay(&e) || !tide_vulkan_directory_create(&e.directory)) return TIDE_EXIT_FAILED;
   tide_vulkan_watch_signals(&e.directory);
-  if (tide_vulkan_targets_init(&e.targets, job, &e.directory)) explore(&e);
+  if (tide_vulkan_targets_init(&e.targets, job, &e.directory)) run_exploration(&e);
   else e.verdict = TIDE_VULKAN_STOPPED;
   tide_tool_progress_over();
   int status = exit_status(&e);

@@ -133,7 +133,7 @@ static void print_verdict(const struct tide_vulkan_exploration *e, FILE *to) {
 }
 
 void tide_vulkan_print_exploration(const struct tide_vulkan_exploration *e, FILE *to) {
-  if (to != stdout) /* there, each was printed as it came */
+  if (to != stdout) /* on stdout each was printed as it came */
     for (size_t i = 0; i < e->outcome_count; i++) tide_vulkan_print_outcome(&e->outcomes[i], to);
   if (e->outcome_count) {
     if (e->plain.number)

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIFFERENT_MOST 1000 /* counts, limits, findings; a schedule comes once a run */
+#define DIFFERENT_MOST 1000 /* counts, limits, findings; each run has one schedule */
 
 /* ---- totals ---------------------------------------------------------------------- */
 
-/* Finds a text, or appends it with 0. NULL: out of memory, or `most` are there. */
+/* Finds a text, or appends it with number 0. NULL: out of memory, or `most` texts are kept. */
 static struct tide_vulkan_total *find_total(struct tide_vulkan_totals *totals, const char *text,
                                             size_t most) {
   for (size_t i = 0; i < totals->count; i++)

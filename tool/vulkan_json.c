@@ -29,7 +29,7 @@ void tide_vulkan_json_ending(struct tide_json *json, const char *key,
 
 /* ---- reports --------------------------------------------------------------------- */
 
-/* All lines of a kind, as texts, or as objects where they have more than a text. */
+/* Puts all lines of a kind: as texts, or as objects if they have more than a text. */
 static void put_lines(struct tide_json *json, const char *key,
                       const struct tide_vulkan_report *report, enum tide_vulkan_line_kind kind,
                       const char *word, const char *number) {
@@ -74,7 +74,7 @@ void tide_vulkan_json_reports(struct tide_json *json, const struct tide_vulkan_r
 
 /* ---- explore --------------------------------------------------------------------- */
 
-/* A text of several lines. */
+/* Puts a text of several lines as an array. */
 static void put_text_lines(struct tide_json *json, const char *key, const char *text) {
   tide_json_open(json, key, '[');
   while (text && *text) {

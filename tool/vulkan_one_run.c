@@ -6,14 +6,14 @@
 
 struct one_run {
   const struct tide_vulkan_job *job;
-  char directory[TIDE_VULKAN_PATH_MOST]; /* of the layer's files */
+  char directory[TIDE_VULKAN_PATH_MOST]; /* the directory of the layer's files */
 };
 
 static void print_reports(const struct tide_vulkan_reports *reports, FILE *to) {
   for (size_t i = 0; i < reports->count; i++) tide_vulkan_print_report(&reports->list[i], to);
 }
 
-/* The user asked for reports; the run goes on. */
+/* Prints the reports that the user requested; the run goes on. */
 static void show_reports(void *self) {
   const struct one_run *one = self;
   struct tide_vulkan_reports reports;
@@ -23,7 +23,7 @@ static void show_reports(void *self) {
   tide_vulkan_reports_free(&reports);
 }
 
-/* Prints how the program ended, if that is not its own doing. */
+/* Prints the end of the program, unless the program exited by itself. */
 static void print_ending(const struct tide_vulkan_job *job,
                          const struct tide_vulkan_ending *ending) {
   char text[128];
@@ -48,7 +48,7 @@ static void print_json(const struct tide_vulkan_job *job, const struct tide_vulk
   tide_json_close(&json, '}');
 }
 
-/* Writes the report where the job wants it. False: printed why not. */
+/* Writes the report to the job's file or stderr. False: the reason has been printed. */
 static bool write_report(const struct tide_vulkan_job *job, const struct tide_vulkan_ending *ending,
                          const struct tide_vulkan_reports *reports, int status) {
   char *temporary = NULL;
@@ -62,8 +62,8 @@ static bool write_report(const struct tide_vulkan_job *job, const struct tide_vu
   return job->report ? tide_tool_end_file(job->report, descriptor, temporary, good) : good;
 }
 
-static int conclude(const struct tide_vulkan_ending *ending,
-                    const struct tide_vulkan_reports *reports) {
+static int choose_status(const struct tide_vulkan_ending *ending,
+                         const struct tide_vulkan_reports *reports) {
   if (ending->end == TIDE_VULKAN_INTERRUPTED) return tide_vulkan_ending_status(ending);
   if (ending->end == TIDE_VULKAN_LIMIT || reports->broken || tide_vulkan_reports_lost(reports) ||
       tide_vulkan_reports_lines(reports, TIDE_VULKAN_LINE_FINDING))
@@ -71,12 +71,12 @@ static int conclude(const struct tide_vulkan_ending *ending,
   return reports->count ? tide_vulkan_ending_status(ending) : TIDE_EXIT_NOT_EXPLORED;
 }
 
-/* Reports on a run that is over. Returns the exit status. */
-static int report(const struct one_run *one, const struct tide_vulkan_ending *ending) {
+/* Reports on a finished run. Returns the exit status. */
+static int report_run(const struct one_run *one, const struct tide_vulkan_ending *ending) {
   const struct tide_vulkan_job *job = one->job;
   struct tide_vulkan_reports reports;
   if (!tide_vulkan_reports_read(&reports, one->directory)) return TIDE_EXIT_FAILED;
-  int status = conclude(ending, &reports);
+  int status = choose_status(ending, &reports);
   print_ending(job, ending);
   if (!reports.count && !reports.broken) tide_vulkan_explain_silence(job);
   bool good = true;
@@ -90,7 +90,7 @@ static int report(const struct one_run *one, const struct tide_vulkan_ending *en
 }
 
 int tide_vulkan_one_run(const struct tide_vulkan_job *job) {
-  static struct tide_vulkan_directory directory; /* the thread for signals may remove it */
+  static struct tide_vulkan_directory directory; /* static: the signal thread may remove it */
   struct one_run one = {.job = job};
   if (!tide_vulkan_directory_create(&directory)) return TIDE_EXIT_FAILED;
   tide_vulkan_watch_signals(&directory);
@@ -106,7 +106,7 @@ int tide_vulkan_one_run(const struct tide_vulkan_job *job) {
   if (!run.environment) tide_tool_error("out of memory");
   if (run.environment && tide_vulkan_directory_clean(&directory)) {
     struct tide_vulkan_ending ending = tide_vulkan_run(&run);
-    if (ending.end != TIDE_VULKAN_NOT_STARTED) status = report(&one, &ending);
+    if (ending.end != TIDE_VULKAN_NOT_STARTED) status = report_run(&one, &ending);
   }
   tide_vulkan_environment_free(run.environment);
   tide_vulkan_directory_remove(&directory);

@@ -1,4 +1,4 @@
-/* Pairs of submissions that could have gone in either order: which were tried both ways? */
+/* Pairs of submissions that could have gone in either order, and the orders that were tried. */
 #include "tool/vulkan_explore.h"
 
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #define PAIRS_MOST ((size_t)1 << 20)
 
 struct tide_vulkan_pair {
-  uint64_t earlier, later; /* as they came; 0: the slot is empty */
-  unsigned ways;           /* 1: in that order; 2: in the other */
+  uint64_t earlier, later; /* by submission; 0: the slot is empty */
+  unsigned ways;           /* bit 1: tried in that order; bit 2: in the other */
 };
 
 static size_t slot_of(const struct tide_vulkan_pairs *pairs, uint64_t earlier, uint64_t later) {
@@ -19,7 +19,7 @@ static size_t slot_of(const struct tide_vulkan_pairs *pairs, uint64_t earlier, u
   return slot;
 }
 
-/* Half of the room stays empty. False: no room, or no memory. */
+/* Keeps half of the slots empty. False: PAIRS_MOST is reached, or no memory. */
 static bool grow_slots(struct tide_vulkan_pairs *pairs) {
   if (pairs->count * 2 < pairs->capacity) return true;
   if (pairs->count >= PAIRS_MOST) return false;

@@ -1,8 +1,8 @@
 /* The processes of a run, from /proc.
  *
- * The tool is a subreaper: a process of the program whose parent ends becomes the tool's child, so
- * all of them are descendants at any time, whatever their groups and sessions. Children that the
- * tool had before (a shell that executed it had them) are strangers. */
+ * The tool is a subreaper: when the parent of one of the program's processes ends, the process
+ * becomes the tool's child. So all of them are descendants at any time, in any group or session.
+ * Children that the tool had before (of a shell that executed it) are strangers. */
 #include "tool/vulkan.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* Reading a report of the Vulkan layer.
+/* Reads a report of the Vulkan layer.
  *
  * The copy of the text is cut into terminated lines and words in place. Each key has a row in the
  * table below and a function that reads the rest of its line. */
@@ -28,7 +28,7 @@ struct parser {
 
 /* ---- words and numbers ----------------------------------------------------------- */
 
-/* Cuts the first word off `*rest`, which then begins behind the space. */
+/* Cuts the first word off `*rest`, which then begins after the space. */
 static char *cut_word(char **rest) {
   char *word = *rest, *space = strchr(word, ' ');
   *rest = space ? space + 1 : word + strlen(word);
@@ -78,7 +78,7 @@ static enum tide_status add_line(struct parser *parser, struct tide_vulkan_line 
   return TIDE_OK;
 }
 
-/* "process PID NAME" */
+/* Reads "process PID NAME". */
 static enum tide_status read_process(struct parser *parser, char *rest) {
   struct tide_vulkan_report *report = parser->report;
   char *word = cut_word(&rest);
@@ -108,7 +108,7 @@ static enum tide_status read_reason(struct parser *parser, char *rest) {
   return TIDE_OK;
 }
 
-/* "count NAME NUMBER" */
+/* Reads "count NAME NUMBER". */
 static enum tide_status read_count(struct parser *parser, char *rest) {
   struct tide_vulkan_report *report = parser->report;
   struct tide_vulkan_count count = {.name = cut_word(&rest)};
@@ -140,7 +140,7 @@ static enum tide_status read_device(struct parser *parser, char *rest) {
   return add_line(parser, (struct tide_vulkan_line){TIDE_VULKAN_LINE_DEVICE, NULL, 0, rest});
 }
 
-/* "finding KIND TEXT" */
+/* Reads "finding KIND TEXT". */
 static enum tide_status read_finding(struct parser *parser, char *rest) {
   char *kind = cut_word(&rest);
   if (!is_word(kind)) return REFUSE(parser, kind, "a finding's kind is expected, not '%s'", kind);
@@ -157,7 +157,7 @@ static enum tide_status read_text(struct parser *parser, char *rest) {
   return add_line(parser, (struct tide_vulkan_line){TIDE_VULKAN_LINE_TEXT, NULL, 0, rest});
 }
 
-/* "edge N TEXT" */
+/* Reads "edge N TEXT". */
 static enum tide_status read_edge(struct parser *parser, char *rest) {
   char *word = cut_word(&rest);
   uint64_t number;
@@ -167,7 +167,7 @@ static enum tide_status read_edge(struct parser *parser, char *rest) {
   return add_line(parser, (struct tide_vulkan_line){TIDE_VULKAN_LINE_EDGE, NULL, number, rest});
 }
 
-/* "wait CLASS COUNT TEXT" */
+/* Reads "wait CLASS COUNT TEXT". */
 static enum tide_status read_wait(struct parser *parser, char *rest) {
   static const char *const classes[] = {"own", "known", "sibling", "seen", "needed", NULL};
   char *class_ = cut_word(&rest), *word = cut_word(&rest);

@@ -8,7 +8,7 @@
 #include "layer/recorded_order.h"
 
 #define TIDE_VULKAN_REPORT_LINE_MOST ((size_t)4 << 10)  /* bytes, without the line feed */
-#define TIDE_VULKAN_REPORT_LINES_MOST ((size_t)1 << 18) /* of devices, findings, text and so on */
+#define TIDE_VULKAN_REPORT_LINES_MOST ((size_t)1 << 18) /* devices, findings, text and so on */
 #define TIDE_VULKAN_COUNTS_MOST 128
 
 /* ---- vulkan_report.c ---- */
@@ -25,7 +25,7 @@ enum tide_vulkan_line_kind {
 struct tide_vulkan_line {
   enum tide_vulkan_line_kind kind;
   const char *word; /* a finding's kind, a wait's class; else NULL */
-  uint64_t number;  /* an edge's; how often a wait was met; else 0 */
+  uint64_t number;  /* an edge's number; the times that a wait was met; else 0 */
   const char *text;
 };
 
@@ -40,19 +40,19 @@ struct tide_vulkan_report {
   const char *schedule; /* hexadecimal digits; NULL: none */
   struct tide_vulkan_count counts[TIDE_VULKAN_COUNTS_MOST];
   size_t count_count;
-  struct tide_vulkan_line *lines; /* in the order of the file */
+  struct tide_vulkan_line *lines; /* sorted as in the file */
   size_t line_count, line_capacity;
   char *copy;
 };
 
-/* Reads a whole report. TIDE_CORRUPT, with the line in `diag`: the text is no report, or not all of
- * one; TIDE_FULL: it is longer than the bounds above; TIDE_NOMEM. Then the report is empty. A
+/* Reads a whole report. TIDE_CORRUPT, with the line in `diag`: the text is no report, or not a
+ * whole one; TIDE_FULL: it is longer than the bounds above; TIDE_NOMEM. Then the report is empty. A
  * report that was read is freed by tide_vulkan_report_fini(). */
 enum tide_status tide_vulkan_report_parse(struct tide_vulkan_report *report, const char *text,
                                           size_t length, struct tide_diag *diag);
-/* Frees the memory of a report. An empty one (all zero) is fine. */
+/* Frees the memory of a report. An empty one (all zero) is allowed. */
 void tide_vulkan_report_fini(struct tide_vulkan_report *report);
-/* The count of that name; 0 if the report has none. */
+/* Returns the count of that name; 0 if the report has none. */
 uint64_t tide_vulkan_report_count(const struct tide_vulkan_report *report, const char *name);
 
 #endif

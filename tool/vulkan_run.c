@@ -1,4 +1,4 @@
-/* One run of a program: started in a group of its own, watched, ended with all its processes.
+/* Runs a program once: starts it in a group of its own, watches it, and ends all its processes.
  *
  *   start --> watch --+--> the program ends -----------> processes that it left are ended
  *                     +--> limit, SIGINT, SIGTERM, SIGHUP
@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #define MS 1000000ull
-#define REPORTS_WAIT (2000 * MS) /* for reports that were asked for */
-#define TERM_WAIT (500 * MS)     /* for processes to end by themselves */
-#define KILL_WAIT (5000 * MS)    /* only a process inside of a driver takes so long */
-#define STEP (20 * MS)           /* between two looks */
+#define REPORTS_WAIT (2000 * MS) /* the wait for requested reports */
+#define TERM_WAIT (500 * MS)     /* the wait for processes to end by themselves */
+#define KILL_WAIT (5000 * MS)    /* only a process inside a driver takes so long */
+#define STEP (20 * MS)           /* between two checks */
 #define LONG_STEP (1000 * MS)
 
 struct watch {
@@ -31,7 +31,7 @@ struct watch {
   bool is_over; /* the main process ended, with this status */
   int status;
   int interrupt;   /* the first signal to end the run; 0: none */
-  bool is_hurried; /* a second one came */
+  bool is_hurried; /* a second signal came */
   bool gave_terminal;
   struct tide_vulkan_processes strangers, found;
 };
@@ -45,7 +45,7 @@ static uint64_t now_ns(void) {
 /* ---- start ----------------------------------------------------------------------- */
 
 /* Opens a file as that descriptor. For the child. */
-static bool redirect(const char *path, int flags, int descriptor) {
+static bool redirect_descriptor(const char *path, int flags, int descriptor) {
   int opened = open(path, flags | O_CLOEXEC, 0600);
   return opened >= 0 && dup2(opened, descriptor) == descriptor;
 }
@@ -54,16 +54,16 @@ static bool redirect_all(const char *output) {
   char path[TIDE_VULKAN_PATH_MOST + 8];
   if (!output) return true;
   snprintf(path, sizeof path, "%s.stdout", output);
-  if (!redirect(path, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO)) return false;
+  if (!redirect_descriptor(path, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO)) return false;
   snprintf(path, sizeof path, "%s.stderr", output);
-  return redirect(path, O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO) &&
-         redirect("/dev/null", O_RDONLY, STDIN_FILENO);
+  return redirect_descriptor(path, O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO) &&
+         redirect_descriptor("/dev/null", O_RDONLY, STDIN_FILENO);
 }
 
 /* The child's side of the fork. Writes errno to `failure` if the program cannot be started. */
-static _Noreturn void execute(const struct tide_vulkan_run *run, pid_t tool, int failure) {
+static _Noreturn void execute_program(const struct tide_vulkan_run *run, pid_t tool, int failure) {
   setpgid(0, 0);
-  /* The program dies with the tool, even when that is killed. */
+  /* The program dies with the tool, even if the tool is killed. */
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != tool) _exit(127);
   tide_vulkan_reset_signals();
@@ -81,11 +81,11 @@ static int start_program(struct watch *watch) {
   if (pipe2(failure, O_CLOEXEC) != 0) return errno;
   fflush(NULL);
   watch->main = fork();
-  if (watch->main == 0) execute(run, tool, failure[1]);
+  if (watch->main == 0) execute_program(run, tool, failure[1]);
   error = watch->main < 0 ? errno : 0;
   close(failure[1]);
   if (!error) {
-    setpgid(watch->main, watch->main); /* the child does so, too: neither waits for the other */
+    setpgid(watch->main, watch->main); /* the child does so, too: no side waits */
     ssize_t got = read(failure[0], &error, sizeof error);
     if (got != sizeof error) error = 0;
     else waitpid(watch->main, NULL, 0);
@@ -96,7 +96,8 @@ static int start_program(struct watch *watch) {
 
 /* ---- the terminal ---------------------------------------------------------------- */
 
-/* A program that reads from the terminal is stopped while the tool's group has it. */
+/* Gives the terminal to the program: while the tool's group has it, reads from it stop the
+ * program. */
 static void give_terminal(struct watch *watch) {
   if (tcgetpgrp(STDIN_FILENO) != getpgrp()) return;
   if (tcsetpgrp(STDIN_FILENO, watch->main) != 0) return;
@@ -124,7 +125,7 @@ static void follow_stop(struct watch *watch, int number) {
 
 /* ---- signals and processes ------------------------------------------------------- */
 
-static void reap(struct watch *watch) {
+static void reap_children(struct watch *watch) {
   int status;
   pid_t process;
   while ((process = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
@@ -138,17 +139,17 @@ static void reap(struct watch *watch) {
   }
 }
 
-/* Waits for a signal, and reaps. True if the user asks for reports. */
+/* Waits for a signal, and reaps children. True if the user requests reports. */
 static bool wait_step(struct watch *watch, uint64_t timeout_ns) {
   int number = tide_vulkan_next_signal(timeout_ns);
   bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP;
   if (ends && watch->interrupt) watch->is_hurried = true;
   if (ends && !watch->interrupt) watch->interrupt = number;
-  reap(watch);
+  reap_children(watch);
   return number == SIGQUIT;
 }
 
-/* Finds the processes of the run that still live. */
+/* Finds the processes of the run that are still alive. */
 static size_t find_processes(struct watch *watch) {
   if (!tide_vulkan_descendants(&watch->found, &watch->strangers)) {
     watch->found.count = 0;
@@ -161,15 +162,15 @@ static void signal_all(struct watch *watch, int number) {
   if (!watch->is_over) kill(-watch->main, number);
   for (size_t i = 0; i < watch->found.count; i++) {
     kill(watch->found.list[i], number);
-    if (number != SIGKILL) kill(watch->found.list[i], SIGCONT); /* one that is stopped would wait */
+    if (number != SIGKILL) kill(watch->found.list[i], SIGCONT); /* to handle it when stopped */
   }
 }
 
-/* Waits until no process of the run is left. False: time is over. */
+/* Waits until no process of the run is left. False: the time is over. */
 static bool wait_for_all(struct watch *watch, uint64_t timeout_ns, bool kills) {
   uint64_t deadline = now_ns() + timeout_ns;
   for (;;) {
-    reap(watch);
+    reap_children(watch);
     if (!find_processes(watch)) return true;
     if (kills) signal_all(watch, SIGKILL);
     if (now_ns() >= deadline || (watch->is_hurried && !kills)) return false;
@@ -187,7 +188,7 @@ static void end_processes(struct watch *watch, int number) {
 
 /* ---- reports that are asked for -------------------------------------------------- */
 
-/* Renames run/PID.FROM of all processes to run/PID.TO, but for those that have a PID.TO. */
+/* Renames run/PID.FROM of each process to run/PID.TO, unless the process has a PID.TO. */
 static void rename_reports(const char *run, const char *from, const char *to) {
   uint64_t processes[TIDE_VULKAN_PROCESSES_MOST];
   size_t count = tide_vulkan_list(run, from, processes);
@@ -199,7 +200,8 @@ static void rename_reports(const char *run, const char *from, const char *to) {
   }
 }
 
-/* Makes the file that asks for reports, anew. Returns how many living processes will answer. */
+/* Makes the file that requests reports, anew. Returns the number of living processes that will
+ * answer. */
 static size_t ask_processes(const char *run) {
   uint64_t processes[TIDE_VULKAN_PROCESSES_MOST];
   size_t count = tide_vulkan_list(run, "ready", processes), asked = 0;
@@ -213,7 +215,7 @@ static size_t ask_processes(const char *run) {
   return asked;
 }
 
-/* Asks all processes for a report, and waits for them. */
+/* Requests a report from all processes, and waits for the reports. */
 static void request_reports(struct watch *watch) {
   const char *run = watch->run->directory;
   uint64_t processes[TIDE_VULKAN_PROCESSES_MOST], deadline = now_ns() + REPORTS_WAIT;
@@ -254,7 +256,7 @@ static struct tide_vulkan_ending watch_program(struct watch *watch) {
   }
 }
 
-/* Ends the processes that still run: all of them at a limit, else those that the program left. */
+/* Ends the processes that still run: all of them at a limit, else those left by the program. */
 static void end_rest(struct watch *watch, struct tide_vulkan_ending *ending) {
   bool is_over = watch->is_over;
   size_t left = find_processes(watch);

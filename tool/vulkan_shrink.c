@@ -1,10 +1,10 @@
-/* Makes a failing order small.
+/* Shrinks a failing order.
  *
  *   the whole order, replayed --> the shortest prefix that fails (binary search)
  *     --> its last pick let Y overtake X's: does one pair alone, after=X:Y, fail?
  *
- * Only picks that let a submission overtake an earlier one can matter, so a prefix ends behind one
- * of those. All runs have seed 0: behind the record, submissions go as they come. */
+ * Only picks that let a submission overtake an earlier one can matter, so a prefix ends behind such
+ * a pick. All runs have seed 0: after the record, submissions go as they come. */
 #include "tool/vulkan_explore.h"
 
 #include <ctype.h>
@@ -17,14 +17,14 @@
 #define NARROWING_MOST 8
 #define KINDS_MOST 16
 #define LIMIT_LEAST_NS 5000000000ull
-#define LIMIT_FACTOR 10 /* of the slowest run that ended */
+#define LIMIT_FACTOR 10 /* times the slowest run that ended */
 
 #define FAILING "failing.order"
 
-/* The failure that was kept. */
+/* The kept failure. */
 static struct {
   unsigned failures;
-  char *kinds[KINDS_MOST]; /* of its findings */
+  char *kinds[KINDS_MOST]; /* the kinds of its findings */
   size_t kind_count;
   struct tide_vulkan_order order;
 } kept;
@@ -59,7 +59,7 @@ static size_t count_overtaking(const struct tide_vulkan_order *order) {
   return count;
 }
 
-/* A process that was killed may have left half a line at the end. */
+/* Cuts off half a line at the end: a killed process may have left one. */
 static size_t cut_torn_line(const char *text, size_t length) {
   while (length && text[length - 1] != '\n') length--;
   return length;
@@ -79,7 +79,7 @@ bool tide_vulkan_read_order(const char *run, uint64_t process, struct tide_vulka
   return status == TIDE_OK;
 }
 
-/* The same of an order in which a submission overtakes another one. */
+/* Reads an order. False, also: no submission of it overtakes another one. */
 static bool read_overtaking(const char *run, uint64_t process, struct tide_vulkan_order *order) {
   if (!tide_vulkan_read_order(run, process, order)) return false;
   if (count_overtaking(order)) return true;
@@ -127,7 +127,7 @@ void tide_vulkan_shrink_fini(struct tide_vulkan_exploration *e) {
 
 /* ---- does it fail again? --------------------------------------------------------- */
 
-/* True if the run fails in a way that the kept one did. */
+/* True if the run fails like the kept one: they share a failure flag or a kind of finding. */
 static bool fails_alike(const struct tide_vulkan_outcome *outcome,
                         const struct tide_vulkan_reports *reports) {
   if (outcome->failures & kept.failures) return true;
@@ -139,14 +139,15 @@ static bool fails_alike(const struct tide_vulkan_outcome *outcome,
   return false;
 }
 
-/* A hang is known sooner than by the user's limit. */
+/* Returns the limit of a run, by the slowest run: a hang is found sooner than by the user's
+ * limit. */
 static uint64_t run_limit(const struct tide_vulkan_exploration *e) {
   uint64_t limit = e->slowest_ns * LIMIT_FACTOR;
   if (limit < LIMIT_LEAST_NS) limit = LIMIT_LEAST_NS;
   return e->job->limit_ns && e->job->limit_ns < limit ? e->job->limit_ns : limit;
 }
 
-/* Runs once more. The reports are kept for the caller if `out_reports` is given. False: stop. */
+/* Runs once more. The caller gets the reports if `out_reports` is given. False: stop. */
 static bool try_again(struct tide_vulkan_exploration *e, struct tide_vulkan_extra extra,
                       bool *out_fails, struct tide_vulkan_reports *out_reports) {
   struct tide_vulkan_outcome outcome;
@@ -165,7 +166,7 @@ static bool try_again(struct tide_vulkan_exploration *e, struct tide_vulkan_extr
 
 /* ---- the pair -------------------------------------------------------------------- */
 
-/* True if the text has "submission N" in it, and no longer number. */
+/* True if the text contains "submission N", and not as part of a longer number. */
 static bool names_submission(const char *text, uint64_t number) {
   char word[40];
   int length = snprintf(word, sizeof word, "submission %llu", (unsigned long long)number);
@@ -174,7 +175,7 @@ static bool names_submission(const char *text, uint64_t number) {
   return false;
 }
 
-/* Prints the findings about the order; without any, the lines that name the pair. */
+/* Prints the findings about the order; if there are none, the lines that name the pair. */
 static size_t print_lines(const struct tide_vulkan_shrunk *shrunk,
                           const struct tide_vulkan_reports *reports, bool of_order, FILE *to) {
   size_t count = 0;
@@ -205,7 +206,7 @@ static char *make_account(const struct tide_vulkan_shrunk *shrunk,
   return NULL;
 }
 
-/* Did they change places? Not if something orders them: then the layer lets the held one go. */
+/* True if the pair changed places. If something orders the pair, the layer lets the held one go. */
 static bool went_before(const struct tide_vulkan_reports *reports) {
   for (size_t i = 0; i < reports->count; i++)
     for (size_t k = 0; k < reports->list[i].line_count; k++) {
@@ -215,8 +216,8 @@ static bool went_before(const struct tide_vulkan_reports *reports) {
   return false;
 }
 
-/* Holds `held` until `until` has gone, in an order that is otherwise as submissions come. If that
- * fails, it is the pair. False: stop. */
+/* Holds `held` until `until` has gone; otherwise submissions go as they come. If that fails, the
+ * two are the pair. False: stop. */
 static bool try_pair(struct tide_vulkan_exploration *e, uint64_t held, uint64_t until,
                      bool *out_fails) {
   struct tide_vulkan_shrunk *shrunk = &e->shrunk;
@@ -241,8 +242,8 @@ static bool try_pair(struct tide_vulkan_exploration *e, uint64_t held, uint64_t 
   return true;
 }
 
-/* The submission that was overtaken also held up those behind it in its queue: one of them, the
- * nearest that came before the other one, may be the cause. False: stop. */
+/* Narrows the pair. The overtaken submission also held up those behind it in its queue. One of
+ * these, the nearest that came before the other one, may be the cause. False: stop. */
 static bool narrow_pair(struct tide_vulkan_exploration *e) {
   uint64_t first = e->shrunk.first, later = e->shrunk.later;
   bool fails = false;
@@ -295,7 +296,7 @@ static void save_prefix(struct tide_vulkan_exploration *e) {
  * False: stop. */
 static bool find_prefix(struct tide_vulkan_exploration *e, const char *order, const size_t *ends,
                         size_t count) {
-  size_t good = 0, bad = count; /* in numbers of ends */
+  size_t good = 0, bad = count; /* indices of `ends` */
   while (bad - good > 1) {
     size_t middle = good + (bad - good) / 2;
     struct tide_vulkan_extra extra = {

@@ -1,7 +1,7 @@
 /* Signals to `tidemark vulkan`.
  *
- * A thread waits for them, so that output that stalls cannot keep the tool from ending. It passes
- * each on to the main thread by a pipe while a run is in progress. */
+ * A thread waits for the signals, so that blocked output cannot keep the tool from ending. While a
+ * run is in progress, the thread passes each signal to the main thread by a pipe. */
 #include "tool/vulkan.h"
 
 #include <fcntl.h>
@@ -10,13 +10,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define PASSED_ON_MOST                                                                             \
-  2 /* signals to end that the main thread gets; the next one ends the tool                        \
-     */
+#define PASSED_ON_MOST 2 /* signals to end for the main thread; the next one ends the tool */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_in_run;     /* guarded by lock */
-static unsigned passed_on; /* to the run in progress, guarded by lock */
+static unsigned passed_on; /* signals passed to the run in progress; guarded by lock */
 static int pipe_ends[2] = {-1, -1};
 static sigset_t watched, mask_before;
 static struct tide_vulkan_directory *removed_at_end;
@@ -26,7 +24,7 @@ static void pass_on(int number) {
   (void)!write(pipe_ends[1], &byte, 1); /* a full pipe has enough to wake the reader */
 }
 
-/* True if the main thread takes care of the signal. */
+/* True if the main thread handles the signal. */
 static bool is_for_run(int number) {
   bool ends = number != SIGCHLD && number != SIGQUIT;
   pthread_mutex_lock(&lock);
@@ -55,8 +53,8 @@ void tide_vulkan_watch_signals(struct tide_vulkan_directory *directory) {
   pthread_t thread;
   struct sigaction hangup;
   removed_at_end = directory;
-  signal(SIGCHLD, SIG_DFL); /* ignored, children would leave no exit status */
-  signal(SIGPIPE, SIG_IGN); /* a reader that goes away must not keep the directory from removal */
+  signal(SIGCHLD, SIG_DFL); /* with SIGCHLD ignored, children would leave no exit status */
+  signal(SIGPIPE, SIG_IGN); /* a closed reader must not prevent the directory's removal */
   sigemptyset(&watched);
   sigaddset(&watched, SIGCHLD);
   sigaddset(&watched, SIGQUIT);

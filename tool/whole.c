@@ -1,5 +1,5 @@
-/* Files that appear when they are whole: traces, images that are made, programs that are laid out
- * anew. (The outputs of a run are in files.c: they appear all together.) */
+/* Files that appear when they are complete: traces, generated images, formatted programs. (The
+ * outputs of a run are in files.c: they appear all together.) */
 #include "tool/tool.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A rename would put a file in the place of what is no file: /dev/null, a pipe. */
-static bool refused(const char *path) {
+/* Refuses anything but a regular file: a rename would replace /dev/null or a pipe by a file. */
+static bool is_refused(const char *path) {
   struct stat info;
   bool there = stat(path, &info) == 0;
   if (there && S_ISDIR(info.st_mode)) tide_tool_error("cannot write '%s': it is a folder", path);
@@ -40,7 +40,7 @@ static int open_temporary(const char *path, char **out_temporary) {
 
 int tide_tool_begin_file(const char *path, char **out_temporary) {
   *out_temporary = NULL;
-  if (refused(path)) return -1;
+  if (is_refused(path)) return -1;
   int descriptor = tide_tool_make_folders(path) ? open_temporary(path, out_temporary) : -1;
   if (descriptor < 0) tide_tool_error("cannot write '%s': %s", path, strerror(errno));
   return descriptor;

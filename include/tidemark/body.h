@@ -1,9 +1,9 @@
 /* tidemark/body.h: bodies with described signatures, and tables of them.
  *
- * The model. A *body* is a C function with a described signature. Whoever builds an operation fills
- * one `struct tide_argument` a parameter, in order; the array is copied into the operation and
- * handed to the function. The description is what lets a program's text, or the command of another
- * process, be checked before the function runs.
+ * The model. A *body* is a C function with a described signature. To build an operation, fill one
+ * `struct tide_argument` per parameter, in order. The array is copied into the operation and passed
+ * to the function. The description allows a check of a program's text, or of another process's
+ * command, before the function runs.
  *
  * Tables come from tidemark/kernel.h (the built-in ones), from plugins, or from the caller.
  *
@@ -19,18 +19,18 @@ extern "C" {
 #endif
 
 enum tide_param_kind {
-  TIDE_PARAM_IN,      /* buffer or slice that is read: data, size */
+  TIDE_PARAM_IN,      /* a buffer or slice that is read: data, size */
   TIDE_PARAM_OUT,     /* … written */
-  TIDE_PARAM_INOUT,   /* … both */
+  TIDE_PARAM_INOUT,   /* … read and written */
   TIDE_PARAM_FILE,    /* an open file: descriptor */
   TIDE_PARAM_INTEGER, /* integer */
-  TIDE_PARAM_TEXT     /* text, size = length; outlives the operation */
+  TIDE_PARAM_TEXT     /* text, size = length; must outlive the operation */
 };
 
 struct tide_param {
   const char *name;
   enum tide_param_kind kind;
-  bool optional; /* an integer that takes `fallback`; or a buffer: data NULL, size 0 */
+  bool optional; /* an integer defaults to `fallback`, a buffer to data NULL, size 0 */
   int64_t fallback;
 };
 
@@ -42,8 +42,8 @@ struct tide_argument {
     int descriptor;
   };
   union {
-    uint64_t size;    /* of data or text, in bytes */
-    const char *name; /* of a descriptor's file, for messages; NULL: it has none */
+    uint64_t size;    /* size of data or text, in bytes */
+    const char *name; /* name of a descriptor's file, for messages; NULL: none */
   };
 };
 
@@ -53,10 +53,10 @@ struct tide_body {
   struct tide_body_class class_; /* host gets a struct tide_argument[param_count] */
   const struct tide_param *params;
   size_t param_count;  /* at most TIDE_PARAMS_MAX */
-  const char *summary; /* one line for people */
+  const char *summary; /* a single line for readers */
 };
 
-/* A table of bodies. Constant; outlives the plans and the services made with it. */
+/* A table of bodies. Constant; must outlive the plans and the services made with it. */
 struct tide_body_set {
   const struct tide_body *bodies;
   size_t count;

@@ -1,38 +1,38 @@
-/* tidemark/queue.h: queues, and which waits remain.
+/* tidemark/queue.h: queues, operations, and the classes of their waits.
  *
- * The model. A *queue* belongs to a device and is first-in-first-out. An
- * *operation* waits for timeline values, names buffers, has a body, and signals
- * timeline values when it has finished. Submitting copies it; the caller's memory
- * is not referenced afterwards, except what a body's arguments point to.
+ * The model. A *queue* belongs to a device and is first-in-first-out. An *operation* waits for
+ * timeline values, names buffers, has a body, and signals timeline values when it has finished. A
+ * submit copies the operation. Afterwards the library references no memory of the caller, except
+ * the memory that a body's arguments point to.
  *
- * A queue stands at a position: the last epoch that it gave, and the past that the
- * next operation may take for granted. When an operation enters, each of its waits
- * falls into one class:
+ * A queue has a position: the epoch that it assigned last, and the past that its next operation may
+ * rely on. When an operation enters, each of its waits falls into one class:
  *
- *   failed    the awaited record has failed: the operation will fail, at its place
+ *   failed    the awaited record has failed: the operation will fail, in queue order
  *   resolved  the value is reached: its record's frontier is imported, no wait remains
- *   elided    a submitted operation will reach it, and this queue's knowledge (with
- *             that of the other waits) already implies it: no wait remains
- *   issued    the wait is real
- *   held      no submitted operation will reach the value: the operation keeps its place
- *             and is classified again when one is submitted
+ *   elided    a submitted operation will reach the value, and the queue's frontier (with those
+ *             of the other waits) already implies it: no wait remains
+ *   issued    the wait remains
+ *   held      no submitted operation will reach the value: the operation keeps its position in
+ *             the queue and is classified again when such an operation is submitted
  *
  * An operation has *finished* when its body ended, or was skipped because the operation failed, and
- * then only at its place: after its predecessors, and after the signallers of all records that it
- * imported. Epochs of a queue finish in order; a finished epoch is published to the tracker first,
- * then its signals with their records.
+ * all of these have finished: its predecessors in the queue, and the signallers of all records that
+ * it imported. So the epochs of a queue finish in order, and an operation that fails does so *in
+ * queue order*, too. A finished epoch is published to the tracker first, then its signals with
+ * their records.
  *
- * Failing. A body that fails fails the operation's signals; operations that wait for those fail
- * with the first cause, without running. Unrelated operations go on, also behind it in its queue;
- * in a channel they do not (channel.h).
+ * Failures. A body that fails fails the operation's signals. Operations that wait for those fail
+ * with the first cause, without running. Unrelated operations go on, also behind the failed one in
+ * its queue; in a channel they do not (channel.h).
  *
- * Memory. All storage of a queue is allocated when it is created: submitting never
- * allocates; it answers TIDE_FULL when the capacity is exhausted.
+ * Memory. All storage of a queue is allocated when it is created. A submit never allocates; it
+ * returns TIDE_FULL when the capacity is exhausted.
  *
- * Threads: all functions may be called from any thread. Submits to one queue from several threads
- * are in an unspecified order. One lock guards a context's scheduler. No body, timepoint or backend
- * runs under it; `over` of a body class, a sink and a memory source may, and call nothing of this
- * library.
+ * Threads: any thread may call every function. Submits to one queue from several threads have an
+ * unspecified order. One lock guards a context's scheduler. Bodies, timepoints and backends run
+ * without it. `over` of a body class, a sink and a memory source may run under it, and must not
+ * call the library.
  *
  * Source: "Causal Dependency Tracking with Vector Clock Frontiers".
  */
@@ -53,45 +53,49 @@ struct tide_operation_points; /* channel.h */
 
 /* ---- bodies ---------------------------------------------------------------- */
 
-/* A kind of device whose bodies are told to it by a struct, `ops` of a body class. */
+/* The kinds of device-specific body descriptions: the struct behind `ops` of a body class. */
 enum tide_ops_kind {
   TIDE_OPS_FILE = 1,   /* struct tide_file_ops, file.h */
   TIDE_OPS_CUDA = 2,   /* struct tide_cuda_ops, cuda.h */
-  TIDE_OPS_USER = 1024 /* from here on: for backends of the application */
+  TIDE_OPS_USER = 1024 /* first value for backends of the application */
 };
 /* The first member of each such struct. */
 struct tide_body_ops {
   uint32_t kind; /* enum tide_ops_kind */
 };
 
-/* A kind of work. A device takes the classes that it can do. Constant; outlives its operations. */
+/* A kind of work. A device accepts the classes that it supports. Constant; outlives its
+ * operations. */
 struct tide_body_class {
   const char *name;
-  /* Runs on a host thread. `arguments` are the operation's own copy. NULL: not on a host.
+  /* Runs on a host thread. `arguments` are the operation's own copy. NULL: no host function.
    *
-   * A body may wait for timelines, but it keeps its worker meanwhile. If the awaited values can
-   * only come from operations of the same device, and all workers run such bodies, none of them
-   * ends: give the operation the wait instead, or the device one worker more than bodies that wait.
-   * tide_context_diagnose names such bodies. */
+   * A body may wait for timelines, but occupies its worker meanwhile. Suppose that only operations
+   * of the same device signal the awaited values, and that all workers run such bodies: then none
+   * of them ends. Give the operation the wait instead, or give the device one worker more than
+   * bodies that wait. tide_context_diagnose names such bodies. */
   enum tide_status (*host)(void *arguments);
-  /* For devices that run no host functions; NULL: for none of them. */
+  /* The description for devices that run no host functions; NULL: none. */
   const struct tide_body_ops *ops;
-  /* The body waits for nothing. A thread may then take up to sixteen such operations at once, which
-   * saves most of the cost of handing one out; each counts as finished once all of them are. A
-   * thread that finds them longer than some microseconds takes fewer, down to one, and more again
-   * when they are short. It begins with one, and goes by the last body that it ran, of any class.
-   * Where short ones come in a stream it lets some come together first, 3 us at most, and then
-   * waits for the thread that submits next, 8 us at most, to hand it more: that submit takes
-   * longer, by publishing and handing out up to sixteen operations. Neither happens while a thread
-   * blocks until a value is reached. A thread takes one at a time of a channel, whose next command
-   * runs only if that went well, and where a sink, also one of failures alone, wants times, which
-   * would be those of all together. */
+  /* The body never waits. A thread may then take up to sixteen such operations at once, which saves
+   * most of the cost of handing one out. Each of them counts as finished once all of them are.
+   *
+   * The number adapts. A thread starts with one, and judges by the last body that it ran, of any
+   * class: bodies longer than some microseconds reduce the number, down to one; short ones raise it
+   * again. When short operations arrive in a stream, the thread lets some accumulate first, for 3
+   * us at most. It then waits for the next submitting thread, for 8 us at most, to hand it more.
+   * That submit takes longer: it publishes and hands out up to sixteen operations. Neither delay
+   * happens while a thread blocks until a value is reached.
+   *
+   * A thread takes operations one at a time from a channel, where the next command runs only if the
+   * one before succeeded. It also does so when a sink, even one of failures alone, wants times: the
+   * time of a batch would be that of all its operations. */
   bool non_blocking;
-  /* Called once for each operation that was taken, when it is over, however it ended: nothing of it
-   * is used any more. Under the scheduler's lock: it takes a note, and calls nothing of this
-   * library. NULL: no call. */
+  /* Called once for each accepted operation, when it is over, with any outcome: nothing of the
+   * operation is used any more. Runs under the scheduler's lock: it takes a note, and calls no
+   * function of this library. NULL: no call. */
   void (*over)(void *arguments);
-  /* It does nothing but fail. A simulation, which runs no bodies, lets the operation fail, too. */
+  /* The body only fails. A simulation, which runs no bodies, then fails the operation too. */
   bool fails;
 };
 
@@ -107,7 +111,7 @@ struct tide_wait {
 struct tide_signal {
   struct tide_timeline *timeline;
   uint64_t value;
-  bool external; /* ordered by means that we cannot see: its record teaches nothing */
+  bool external; /* ordered by means invisible to the library: the record carries no knowledge */
 };
 
 enum tide_access { TIDE_READ = 1, TIDE_WRITE = 2, TIDE_READ_WRITE = 3 };
@@ -115,17 +119,17 @@ enum tide_access { TIDE_READ = 1, TIDE_WRITE = 2, TIDE_READ_WRITE = 3 };
 struct tide_use {
   struct tide_buffer *buffer;
   enum tide_access access;
-  uint64_t offset, size; /* which part, for check mode; size 0: all of it */
+  uint64_t offset, size; /* the part that is used, for check mode; size 0: the whole buffer */
 };
 
 enum tide_operation_flags {
-  /* While held, later operations of its queue may enter before it. */
+  /* While the operation is held, later operations of its queue may enter before it. */
   TIDE_MAY_BE_PASSED = 1,
-  /* In a channel (channel.h): a broken point counts as over for this operation, and so does a
-   * failed command before it: it runs all the same. */
+  /* Channels only (channel.h): for this operation's waits a broken point counts as ended, and the
+   * operation runs even if a command before it has failed. */
   TIDE_DESPITE_BROKEN = 2,
-  /* In a channel: starts once all before it is over. Then it runs, and so do those behind it,
-   * whatever has failed before. */
+  /* Channels only: the operation starts once all commands before it are over. That operation and
+     those behind it then run, even if one before it has failed. */
   TIDE_RECOVER = 4
 };
 
@@ -139,10 +143,11 @@ struct tide_operation {
   const struct tide_use *buffers;
   uint32_t signal_count;
   uint32_t buffer_count;
-  const struct tide_body_class *body; /* NULL: nothing to run */
+  const struct tide_body_class *body; /* NULL: no body */
   const void *arguments;              /* copied; 16-byte aligned for the body */
   uint32_t arguments_size;
-  const struct tide_operation_points *points; /* of a channel's operation: see channel.h; or NULL */
+  const struct tide_operation_points
+      *points; /* commands of a channel only, see channel.h; NULL: none */
 };
 
 /* Fields of an operation, to write one in place:
@@ -151,7 +156,8 @@ struct tide_operation {
  *                              TIDE_SIGNALS(TIDE_SIGNAL(done, 2))} */
 #define TIDE_SIGNAL(to, reached)                                                                   \
   { .timeline = (to), .value = (reached) }
-/* Copies the variable. These macros are C; C++ fills the fields. */
+/* Points `arguments` at the variable; the submit copies it. These macros are C only; C++ sets the
+ * fields. */
 #define TIDE_ARGUMENTS(variable) .arguments = &(variable), .arguments_size = sizeof(variable)
 #define TIDE_WAITS(...)                                                                            \
   .waits = (const struct tide_wait[]){__VA_ARGS__},                                                \
@@ -171,14 +177,15 @@ enum tide_wait_class {
   TIDE_WAIT_HELD
 };
 
-/* Why a wait needs no device: the low byte of an event's `detail` is the class, the next byte this.
- */
+/* The reason why a wait was elided or not. An event's `detail` has the class in its low byte, and
+ * this in the next byte. */
 enum tide_wait_reason {
   TIDE_REASON_NONE,
   TIDE_REASON_KNOWN,    /* the queue's frontier lists the signaller */
   TIDE_REASON_FINISHED, /* the tracker saw the signaller finish */
-  TIDE_REASON_SIBLING,  /* another wait of the operation brings it */
-  TIDE_REASON_UNKNOWN   /* elision was not possible: the signaller is not known here, or external */
+  TIDE_REASON_SIBLING,  /* another wait of the operation implies it */
+  TIDE_REASON_UNKNOWN   /* not elided: the queue does not know the signaller, or the record is
+                           external */
 };
 
 /* ---- queues --------------------------------------------------------------------- */
@@ -189,138 +196,146 @@ struct tide_queue_params {
   size_t struct_size;
   const char *label;   /* copied, cut at 31 bytes */
   uint32_t operations; /* capacity; 0: 256 */
-  uint32_t waits;      /* capacity over all its operations; 0: 4 × operations */
+  uint32_t waits;      /* capacity over all operations of the queue; 0: 4 × operations */
   uint32_t signals;    /* 0: 2 × operations */
   uint32_t buffers;    /* 0: 4 × operations */
   /* Base priority 1..15; 0: the default, 8 (tide_queue_set_priority also sets 0). Of queues with
-   * one priority the one that became ready first goes first; of those that one signal made ready,
-   * the one whose operation was submitted first. */
+   * the same priority, the one that became ready first is served first. Of queues that one signal
+   * made ready, the one with the earliest submitted operation is. */
   uint8_t priority;
-  /* It is a channel of this client, which outlives the queue's operations or is destroyed before
-   * it: see channel.h. NULL: a queue without points. */
+  /* Makes the queue a channel of this client, see channel.h. The client outlives the queue's
+   * operations, or is destroyed before the queue. NULL: a queue without points. */
   struct tide_client *client;
-  uint32_t changes; /* of a channel: changes of priorities under way; 0: 16 */
+  uint32_t changes; /* channels only: concurrent changes of priorities; 0: 16 */
 };
 
-/* NULL params are the defaults. Allocates all that the queue will ever need. TIDE_NOMEM;
- * TIDE_INVALID: a priority above 15, a capacity above 2^26; TIDE_EXHAUSTED: the lease has no
- * axis left; the device's status when it is lost. */
+/* Creates a queue, and allocates all memory that it will ever need. NULL params select the
+ * defaults. TIDE_NOMEM; TIDE_INVALID: a priority above 15, a capacity above 2^26; TIDE_EXHAUSTED:
+ * the lease has no axis left; or the device's status when it is lost. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_create(struct tide_device *device,
                                                             const struct tide_queue_params *params,
                                                             struct tide_queue **out_queue);
-/* Cancels what has not started and returns at once. What runs is cancelled too where the device can
- * (a file device: see file.h): its waiters get TIDE_CANCELLED at once. Elsewhere it runs to its
- * end. Then the axis closes, and the storage goes; a member of a collective is lost to it, see
- * there. Memory that an operation uses stays in use until its end, which tide_device_settle awaits.
- * The handle is gone for the caller. NULL is fine. */
+/* Cancels the operations that have not started, and returns at once. Running ones are cancelled too
+ * if the device can do that (a file device: see file.h): their waiters get TIDE_CANCELLED at once.
+ * Other devices run them to their end. Then the axis closes, and the storage is freed. A collective
+ * loses this member: see tide_collective_create. Memory that an operation uses stays in use until
+ * its end, which tide_device_settle awaits. The handle is invalid at once. NULL is fine. */
 TIDE_API void tide_queue_destroy(struct tide_queue *queue);
-/* "" when none was given. Lives as long as the queue. */
+/* Returns the label; "": none. Lives as long as the queue. */
 TIDE_API const char *tide_queue_label(const struct tide_queue *queue);
-/* Of the queue's operations: what frontiers call it by. */
+/* Returns the axis of the queue's operations, as frontiers list it. */
 TIDE_API tide_axis tide_queue_axis(const struct tide_queue *queue);
-/* Value: the finished epoch. Waiting for it works like any timeline; only the queue signals it.
- * Lives as long as the queue. */
+/* Returns the timeline of the finished epoch. Waits for it work as for any timeline; only the queue
+ * signals it. Lives as long as the queue. */
 TIDE_API struct tide_timeline *tide_queue_progress(struct tide_queue *queue);
-/* What an operation that entered now could take for granted (copied into the caller's frontier),
- * and the last epoch given (NULL is fine). */
+/* Copies the past that an operation entering now could rely on into the caller's frontier.
+ * *out_epoch (may be NULL) is the epoch that was assigned last. */
 TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier *out_frontier,
                                   uint64_t *out_epoch);
 
-/* Takes an operation. *out_sequence (may be NULL) is its number within the queue, for cancel.
- * - TIDE_SCOPE: a wait or signal beyond its timeline's scope (checked before anything else), or a
- *   buffer of another device's pool; names both
- * - TIDE_INVALID: a rule of arguments: too many of something, a wait >= a signal of its timeline …
- * - TIDE_UNSUPPORTED: the device cannot do this body; or a timeline of points, which are named
- *   instead (tide_operation.points; what can be wrong with those, see channel.h)
- * - TIDE_VALUE: a signal would not go up
- * - TIDE_UNORDERED: a signaller that is not ordered behind the newest pending one; names both
- * - TIDE_DEADLOCK: held operations would wait for each other for ever: each for the very value that
- *   the next is to signal, or for its place in the queue
+/* Submits an operation. *out_sequence (may be NULL) is its number within the queue, for
+ * tide_queue_cancel.
+ * - TIDE_SCOPE: a wait or signal beyond its timeline's scope (checked first), or a buffer of
+ *   another device's pool; the diag names both
+ * - TIDE_INVALID: an argument breaks a rule: too many waits, signals or buffers, a wait >= a signal
+ *   of its timeline …
+ * - TIDE_UNSUPPORTED: the device does not support this body; or the timeline is one of points,
+ *   which an operation names as points (tide_operation.points; channel.h has their errors)
+ * - TIDE_VALUE: a signal would not increase its timeline
+ * - TIDE_UNORDERED: the operation is not ordered after the newest pending signaller of a timeline;
+ *   the diag names both
+ * - TIDE_DEADLOCK: held operations would wait for each other in a cycle, each for a value that the
+ *   next is to signal, or for its predecessor in the queue
  * - TIDE_DEADLOCK also: the queue is full of held operations, none of which can enter without
- * another submit
- * - TIDE_FULL: no room now; the progress timeline tells when there is
+ *   another submit
+ * - TIDE_FULL: the capacity is exhausted; the progress timeline advances when entries become free
  * - TIDE_CANCELLED, or the device's status: the queue is being destroyed, the device is lost
  *
- * On any error nothing has changed. A refusal that is only found when a held operation enters makes
- * it fail at its place. Never blocks, never allocates (but for check mode). */
+ * On any error nothing has changed. An error that is only found when a held operation enters fails
+ * that operation, in queue order. Never blocks, never allocates (except in check mode). */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_submit(struct tide_queue *queue,
                                                             const struct tide_operation *operation,
                                                             uint64_t *out_sequence,
                                                             struct tide_diag *diag);
-/* The same, but blocks while the answer is TIDE_FULL: until there is capacity, or the deadline
- * (absolute, ns) has passed: TIDE_TIMEOUT. A paused context, or a collective that lacks parts, may
- * keep a queue full for ever. */
+/* Submits like tide_queue_submit, but blocks while the queue is full, until the deadline:
+ * TIDE_TIMEOUT. A paused context, or a collective that lacks parts, may keep a queue full for
+ * ever. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_submit_wait(struct tide_queue *queue, const struct tide_operation *operation,
                        uint64_t deadline, uint64_t *out_sequence, struct tide_diag *diag);
-/* Takes several operations in order. Argument, scope, value and capacity errors refuse all of them;
- * TIDE_UNORDERED and TIDE_DEADLOCK stop at the first such operation. *out_count (may be NULL) is
- * the number of operations taken. */
+/* Submits several operations in order. Argument, scope, value and capacity errors refuse all of
+ * them; TIDE_UNORDERED and TIDE_DEADLOCK stop at the first such operation. *out_count (may be NULL)
+ * is the number of accepted operations. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_submit_all(struct tide_queue *queue, const struct tide_operation *operations,
                       size_t count, size_t *out_count, struct tide_diag *diag);
-/* An operation that has not started will not run; it fails with TIDE_CANCELLED at its place (a held
- * one leaves at once). One that runs fails likewise, at once towards its waiters, where the device
- * can cancel it: its memory stays in use until its end. TIDE_BUSY: it runs, and the device cannot.
- * TIDE_NOT_FOUND: it has finished, or never was. */
+/* Cancels an operation. If it has not started it will not run, and fails with TIDE_CANCELLED in
+ * queue order (a held one at once). If it runs and the device can cancel it, its waiters get
+ * TIDE_CANCELLED at once; its memory stays in use until its end. TIDE_BUSY: it runs, and the device
+ * cannot cancel it; TIDE_NOT_FOUND: it has finished, or never existed. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_cancel(struct tide_queue *queue,
                                                             uint64_t sequence);
-/* Blocks until all that was submitted before has finished. As long as it does, the queue's own
- * decreases of its priority (channel.h) don't count. TIDE_TIMEOUT. */
+/* Blocks until all operations that were submitted before have finished. Meanwhile the queue's own
+ * decreases of its priority (channel.h) are suspended. TIDE_TIMEOUT. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_drain(struct tide_queue *queue,
                                                            uint64_t deadline);
-/* Base priority 0..15 (more is taken as 15), at once: for what is ready already, too. A queue whose
- * next operation waits lends what it has to whom that waits for, along the chain (channel.h). */
+/* Sets the base priority, 0..15 (clamped to 15), at once, also for operations that are ready
+ * already. While a queue's next operation waits, the queue lends its priority along the chain of
+ * waits (channel.h). */
 TIDE_API void tide_queue_set_priority(struct tide_queue *queue, uint8_t priority);
 
-/* As tide_pool_alloc and tide_pool_free, at a queue's position: what its next operation may take
- * for granted. TIDE_SCOPE: the pool is another device's. */
+/* Allocates like tide_pool_alloc, at the queue's position: the past that its next operation may
+ * rely on. TIDE_SCOPE: the pool is another device's. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_alloc(struct tide_queue *queue,
                                                            struct tide_pool *pool, size_t size,
                                                            const char *label,
                                                            struct tide_buffer **out_buffer);
-/* The buffer's handle is gone for the caller; check mode looks whether the free comes too early. */
+/* Frees like tide_pool_free, at the queue's position. The handle is invalid at once. Check mode
+ * reports a free that comes too early. */
 TIDE_API void tide_queue_free(struct tide_queue *queue, struct tide_buffer *buffer);
 
 /* ---- collectives ------------------------------------------------------------------ */
 
-/* N queues do one thing together: one axis for all of them, one epoch an instance. The parts start
+/* N queues do one thing together: one axis for all of them, one epoch per instance. The parts start
  * when all have arrived; no worker is held meanwhile. The collective's progress timeline reaches n
- * when every part of instance n has finished; its record is one entry, (collective axis, n), where
- * the members' own would be N. */
+ * when every part of instance n has finished. Its record is a single entry, (collective axis, n);
+ * the members' own records would have N. */
 struct tide_collective;
-/* The members are distinct queues of one context, of any devices, at most 4096; `members` is
- * copied.
+/* Creates a collective. The members are distinct queues of one context, of any devices, at most
+ * 4096. `members` is copied.
  *
  * A member is lost when its queue is destroyed (TIDE_CANCELLED) or its device is lost (the device's
- * status). Then nobody can submit to the collective any more. An instance goes on if the lost
- * member's part of it is over, or runs in a queue that was merely destroyed. All others fail with
- * that status: their parts that have not started are cancelled, those that run elsewhere fail at
- * their end, and the progress fails at once from the first such instance on. The axis fails after
- * what goes on, and counts as finished when everything is over: with a lost device that is after
- * tide_device_certify, if parts of it had entered. The others make a new collective of those who
- * are left, at once if they like.
+ * status). From then on no part can be submitted. An instance goes on if the lost member's part of
+ * it is over, or runs in a queue that was merely destroyed. All other instances fail with that
+ * status: parts that have not started are cancelled, parts that run on other members fail at their
+ * end, and the progress timeline fails at once from the first such instance on.
  *
- * Members' queues that are destroyed stay (tide_device_settle waits for them) until the collective
- * was destroyed, or has lost a member, and all its instances are over.
+ * The axis fails after the instances that go on, and counts as finished when everything is over.
+ * With a lost device that is after tide_device_certify, if parts of it had entered. The remaining
+ * members can form a new collective, at once if they like.
  *
- * TIDE_INVALID, TIDE_NOMEM, TIDE_EXHAUSTED; TIDE_CANCELLED or the device's status for a member that
- * is lost already. */
+ * Destroyed queues of members stay (tide_device_settle waits for them) until two conditions hold:
+ * the collective was destroyed, or has lost a member; and all its instances are over.
+ *
+ * TIDE_INVALID; TIDE_NOMEM; TIDE_EXHAUSTED; TIDE_CANCELLED or the device's status: a member is lost
+ * already. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_collective_create(struct tide_queue *const *members, size_t count, const char *label,
                        struct tide_collective **out_collective);
-/* Returns at once. Instances for which every part was submitted run on; the others fail with
- * TIDE_CANCELLED, and their parts are cancelled. NULL is fine. */
+/* Destroys the collective, and returns at once. Instances with all parts submitted run on. The
+ * others fail with TIDE_CANCELLED, and their parts are cancelled. NULL is fine. */
 TIDE_API void tide_collective_destroy(struct tide_collective *collective);
-/* Value: the instances that have finished, in order. Only the collective signals it. Lives as long
- * as the collective. */
+/* Returns the timeline of the finished instances, which finish in order. Only the collective
+ * signals it. Lives as long as the collective. */
 TIDE_API struct tide_timeline *tide_collective_progress(struct tide_collective *collective);
-/* Submits member `member`'s part of its next instance. Every member must submit the same `kind`
- * (any number that describes the operation): disagreement fails the instance with TIDE_MISMATCH.
- * A member was lost: its status, and the diagnosis names it. TIDE_FULL as from tide_queue_submit.
- * TIDE_DEADLOCK: the part would wait for another part of its own instance. (A wait that leads there
- * only through operations that are still held is not seen: that cycle is the caller's to avoid.)
- * *out_instance (may be NULL) is the value that the progress timeline will reach. */
+/* Submits member `member`'s part of its next instance. *out_instance (may be NULL) is the value
+ * that the progress timeline will reach.
+ * - TIDE_MISMATCH, as the status of the instance: the members submitted different `kind`s (any
+ *   number that describes the operation)
+ * - the status of a lost member, which the diag names
+ * - TIDE_FULL: as from tide_queue_submit
+ * - TIDE_DEADLOCK: the part would wait for another part of its own instance (a cycle that runs
+ *   through operations that are still held is not detected: the caller must avoid it) */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_collective_submit(struct tide_collective *collective,
                                                                  size_t member, uint64_t kind,
                                                                  const struct tide_operation *part,

@@ -1,39 +1,38 @@
 /* tidemark/service.h: sync points between processes that don't trust each other.
  *
  * The model. A *service* owns a device, channels and all points of its domain. *Sessions* are its
- * clients, in other processes. A session makes promises, keeps them, waits for those of others and
- * queues commands on its channels, as with point.h and channel.h, and by the same names; a
- * struct tide_point that a session gave is a name of this session alone.
+ * clients, in other processes. A session makes and keeps promises, waits for those of others and
+ * queues commands on its channels, with functions named as in point.h and channel.h. A struct
+ * tide_point that a session returned is a name of this session alone.
  *
  *      session A                     service                       session B
  *      promise p      --- ring --->  p is promised
  *      grant p        --- ring --->  token
- *                     <-- socket --  token          (any way it likes)  ---->  redeem
+ *                     <-- socket --  token        (by any other channel)  ---->  redeem
  *      submit, retires p  - ring ->  runs, p retires
  *                                    value of p --- shared memory --->  wait: returns
  *
- * Commands go through shared memory: a call that queues something is some tens of nanoseconds, and
- * no system call unless the service sleeps. The values that a session may read lie in shared
- * memory, mapped read-only: asking whether a point has retired is two loads, waiting for it one
- * futex.
+ * Commands go through shared memory. A call that queues a command takes some tens of nanoseconds,
+ * and no system call unless the service sleeps. The values that a session may read lie in shared
+ * memory, mapped read-only: a query whether a point has retired is two loads, a wait one futex.
  *
- * A point is handed over by a *token*, 128 random bits: its holder may wait for the timeline's
- * points, and nothing else. Guessing one is hopeless, and trying ends the connection.
+ * A point is handed over by a *token*, 128 random bits. Its holder may wait for the timeline's
+ * points, and nothing else. Guessing a token is infeasible, and repeated attempts end the
+ * connection.
  *
- * Errors. Errors that the session can know are returned at once. Those that only the service finds
- * are told later, through `refused` of the session, with the number of the call. The points that
- * the call was to make or to keep break with the same status: no waiter for one of them is left
- * behind, whether it came before the refusal or after it. Behind a command that failed, or was
- * refused, no command of its channel runs until tide_session_recover, but those with
- * TIDE_DESPITE_BROKEN.
+ * Errors. A call returns errors that the session can detect. Errors that only the service detects
+ * are reported later, through the session's `refused`, with the number of the call. The points that
+ * the call was to create or keep break with the same status, so each waiter is notified, before or
+ * after the refusal. After a command failed, or was refused, no later command of its channel runs
+ * until tide_session_recover, except those with TIDE_DESPITE_BROKEN.
  *
- * When the service ends, or is killed, everything answers TIDE_LOST within a tenth of a second.
- * When a client ends, or is killed, its promises that are not queued break with TIDE_OWNER_DIED.
+ * When the service ends, or is killed, all calls return TIDE_LOST within a tenth of a second. When
+ * a client ends, or is killed, its promises that are not queued break with TIDE_OWNER_DIED.
  *
- * Threads: a session may be used by several threads. Calls (`call`, `refused`) run within
+ * Threads: several threads may use a session. Callbacks (`call`, `refused`) run within
  * tide_session_dispatch, or within a blocking call of this session, one at a time, without a lock.
  *
- * Source: "Trustable Future Sync Points", whose calls docs/points.md maps to those of point.h and
+ * Source: "Trustable Future Sync Points"; docs/points.md maps its calls to those of point.h and
  * channel.h; docs/service.md.
  */
 #ifndef TIDEMARK_SERVICE_H
@@ -54,66 +53,68 @@ struct tide_service;
 
 enum tide_service_event_kind {
   TIDE_SERVICE_CONNECTED = 1,
-  TIDE_SERVICE_TURNED_AWAY, /* before it was a client: `status` says why */
-  TIDE_SERVICE_GONE,        /* TIDE_OK: it went, or died, and its ring was read; else it was let go
-                               for that */
-  TIDE_SERVICE_REFUSED,     /* a command of a client failed */
-  TIDE_SERVICE_PACED /* too many commands of its uid failed: rings of this uid with such commands
-                        are left alone at times. The uid's further refusals are counted and not
-                        told, until it has made up for them */
+  TIDE_SERVICE_TURNED_AWAY, /* turned away before it became a client: `status` gives the reason */
+  TIDE_SERVICE_GONE,        /* TIDE_OK: the client ended, or died, and its ring was read; else the
+                               service ended it for this reason */
+  TIDE_SERVICE_REFUSED,     /* a client's command failed */
+  TIDE_SERVICE_PACED /* too many commands of the client's uid failed: rings of this uid with such
+                        commands are skipped at times. Further refusals of the uid are counted but
+                        not reported, until the time charged for them has passed. */
 };
 struct tide_service_event {
   enum tide_service_event_kind kind;
   enum tide_status status;
   uint64_t time;   /* ns of the monotonic clock */
-  uint64_t client; /* its number, never used again; 0: none yet */
+  uint64_t client; /* the client's number, never reused; 0: none yet */
   uint32_t uid, pid;
   const char *label;
-  const char *what; /* REFUSED, PACED: the command's name; NULL else */
+  const char *what; /* REFUSED, PACED: the command's name; else NULL */
   uint64_t sequence;
 };
 
 struct tide_service_params {
   size_t struct_size;
   const char *socket; /* path of the socket */
-  const char *policy; /* text, see docs/service.md; NULL: everybody has the defaults */
+  const char *policy; /* text, see docs/service.md; NULL: the defaults for all clients */
   size_t policy_length;
   uint32_t domain;  /* 0: 1 */
-  uint32_t workers; /* of the device; 0: as tide_cpu_params */
-  /* What commands of clients can do beside enum tide_session_body: the first one's number is
-   * TIDE_SESSION_BODIES. Parameters are buffers and integers, TIDE_SESSION_ARGUMENTS_MAX at most,
-   * the optional ones last; of class_, `name` and `host` are used. Clients may write into their
-   * buffers while a body runs: it must believe no byte twice. Outlives the service. NULL: nothing
-   * else. tidemark/kernel.h has a table. */
+  uint32_t workers; /* workers of the device; 0: as in tide_cpu_params */
+  /* Bodies for the clients' commands, in addition to enum tide_session_body; the first has the
+   * number TIDE_SESSION_BODIES. Parameters are buffers and integers, at most
+   * TIDE_SESSION_ARGUMENTS_MAX, the optional ones last; of class_, only `name` and `host` are used.
+   * Clients may write into their buffers while a body runs: a body must not rely on reading the
+   * same byte twice. Must outlive the service. NULL: none. tidemark/kernel.h has a table. */
   const struct tide_body_set *bodies;
-  /* Of everything but shared memory, for as long as the service lives. Any thread. NULL: malloc.
-   * A failure refuses the client, or the command, that needed the memory: TIDE_NOMEM. */
+  /* The allocator of everything but shared memory, while the service lives. Any thread. NULL:
+   * malloc. A failed allocation refuses the client, or the command, that needed the memory:
+   * TIDE_NOMEM. */
   const struct tide_allocator *allocator;
   /* Called on the service's thread, which serves no client meanwhile: it must not block. */
   void (*event)(void *user, const struct tide_service_event *event);
   void *user;
 };
 
-/* Listens from now on, and serves once it runs. The diag says what is wrong with the policy, or
- * with the socket (TIDE_IO): another service holds the file SOCKET.lock locked, which lies beside
- * the socket for as long as a service has the path. TIDE_INVALID: no socket is named, or a body is
- * not one for clients; TIDE_NOMEM; TIDE_FULL: no descriptors. */
+/* Creates a service, which listens from now on and serves in tide_service_run. TIDE_IO: the socket,
+ * or another service holds the file SOCKET.lock locked (beside the socket, while a service has the
+ * path); TIDE_INVALID: no socket is named, or a body is not fit for clients; TIDE_NOMEM; TIDE_FULL:
+ * no descriptors left. The diag has the fault in the policy, or in the socket. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_service_create(const struct tide_service_params *params, struct tide_service **out_service,
                     struct tide_diag *diag);
-/* Writes a sentence, with a newline, for each limit that is less than the quotas of all clients,
- * and of those that leave beside them, come to: of address space (RLIMIT_AS), memory (the
- * machine's, or memory.max of its control group) and descriptors (RLIMIT_NOFILE). Where one is
- * reached clients, and their commands, are refused. Cut where it does not fit; returns the whole
- * length, 0 when all quotas fit. */
+/* Writes a sentence, with a newline, for each limit that is less than the sum of the quotas of all
+ * clients, and of clients that leave at the same time. The limits are: address space (RLIMIT_AS),
+ * memory (the machine's, or memory.max of its control group) and descriptors (RLIMIT_NOFILE). At a
+ * limit, clients and their commands are refused. Cut to `size`; returns the length of the whole
+ * text, 0 when all quotas fit. */
 TIDE_API size_t tide_service_shortages(const struct tide_service *service, char *buffer,
                                        size_t size);
-/* Serves on this thread until it is stopped. Blocks. */
+/* Serves on this thread until tide_service_stop. Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_service_run(struct tide_service *service);
-/* From any thread, or a signal handler: run returns. */
+/* Makes tide_service_run return. From any thread, or a signal handler. */
 TIDE_API void tide_service_stop(struct tide_service *service);
-/* All clients are told TIDE_LOST; the socket and its lock go, unless other files have their names
- * now. No thread is in run. Blocks while bodies run. NULL is fine. */
+/* Destroys the service. All clients get TIDE_LOST. Removes the socket and its lock, unless other
+ * files have these names now. No thread may be in tide_service_run. Blocks while bodies run. NULL
+ * is fine. */
 TIDE_API void tide_service_destroy(struct tide_service *service);
 
 /* ---- sessions ------------------------------------------------------------------------ */
@@ -123,392 +124,412 @@ struct tide_session;
 struct tide_session_params {
   size_t struct_size;
   const char *socket;
-  const char *label;  /* for people; copied, cut at 31 bytes */
-  uint64_t deadline;  /* absolute, for all that connecting takes; 0: 5 s from now */
-  uint64_t patience;  /* ns that a call which blocks, and takes no deadline, waits for the service's
-                         answer; 0: 30 s; TIDE_FOREVER */
-  uint32_t trust_uid; /* whose service it may be, besides root's and this process's own user's */
-  /* A command that had been taken by the ring was refused: the `sequence`th of this session,
-   * counted from 1. NULL: they are only counted. */
+  const char *label;  /* shown in messages; copied, cut at 31 bytes */
+  uint64_t deadline;  /* absolute, for the whole connect; 0: 5 s from now */
+  uint64_t patience;  /* ns that a blocking call without a deadline waits for the service's answer;
+                         0: 30 s; TIDE_FOREVER */
+  uint32_t trust_uid; /* accepted owner of the service, in addition to root and this process's
+                         user */
+  /* Called when a command that the ring had taken was refused: the `sequence`th of this session,
+   * counted from 1. NULL: refusals are only counted. */
   void (*refused)(void *user, uint64_t sequence, const char *what, enum tide_status status);
   void *user;
 };
 
-/* TIDE_LOST: no service listens there; TIDE_DENIED: the service's policy, the permissions of the
- * path, or a service of another user's, who is not trusted (nothing is sent to it); TIDE_FULL: the
- * service is full; TIDE_MISMATCH: another version; TIDE_TIMEOUT; TIDE_INVALID: no socket is named.
- */
+/* Connects to a service. TIDE_LOST: no service listens there; TIDE_DENIED: the service's policy,
+ * the permissions of the path, or the service's user is not trusted (nothing is sent to such a
+ * service); TIDE_FULL: the service is full; TIDE_MISMATCH: another version; TIDE_TIMEOUT;
+ * TIDE_INVALID: no socket is named. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_connect(const struct tide_session_params *params, struct tide_session **out_session,
                      struct tide_diag *diag);
-/* Outstanding calls come with TIDE_CANCELLED first. What is owed breaks as if it had died. Nobody
- * else uses the session. NULL is fine. */
+/* Closes the session. Outstanding calls come first, with TIDE_CANCELLED. Unkept promises break as
+ * if the client had died. No other thread may use the session. NULL is fine. */
 TIDE_API void tide_session_close(struct tide_session *session);
-/* TIDE_OK; TIDE_LOST; or why the service has ended the connection: TIDE_DENIED, after too many
- * wrong tokens, TIDE_CORRUPT. */
+/* Returns TIDE_OK, TIDE_LOST, or the reason why the service has ended the connection: TIDE_DENIED,
+ * after too many wrong tokens, or TIDE_CORRUPT. */
 TIDE_API enum tide_status tide_session_status(struct tide_session *session);
-/* Readable when there is something to dispatch. */
+/* Returns a descriptor that is readable when there is something to dispatch. */
 TIDE_API int tide_session_descriptor(const struct tide_session *session);
-/* Runs what has come; waits until something has, or the deadline has passed: TIDE_TIMEOUT.
+/* Runs the callbacks that have arrived; waits for the first one, up to the deadline. TIDE_TIMEOUT;
  * TIDE_LOST. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_dispatch(struct tide_session *session,
                                                                 uint64_t deadline);
-/* How many commands were given to the service so far: the number of the newest one. */
+/* Returns the number of commands given to the service so far, which is the number of the newest
+ * one. */
 TIDE_API uint64_t tide_session_sequence(struct tide_session *session);
-/* How many of them were refused that nobody asked about, as far as the service has said. */
+/* Returns the number of refused commands among those that no call awaits, as far as the service has
+ * reported. */
 TIDE_API uint64_t tide_session_refusals(struct tide_session *session);
-/* Blocks until the service has executed all that was given to it before. TIDE_TIMEOUT, TIDE_LOST.
- */
+/* Blocks until the service has executed all commands that were given to it before. TIDE_TIMEOUT;
+ * TIDE_LOST. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_sync(struct tide_session *session,
                                                             uint64_t deadline);
 
-/* What all calls below may answer besides what they say: TIDE_LOST; TIDE_FULL: the ring is full and
- * the service does not come to it, or a quota; TIDE_NOT_FOUND: no such name in this session; those
- * that block and take no deadline: TIDE_TIMEOUT, when no answer came within the session's patience
- * (the service is stopped, or has much to do). The object that such a call was to make is destroyed
- * as soon as the service has made it. */
+/* Errors of all calls below, in addition to their own: TIDE_LOST; TIDE_FULL: a quota, or the ring
+ * is full and the service does not read it; TIDE_NOT_FOUND: no such name in this session. Calls
+ * that block without a deadline also return TIDE_TIMEOUT, when no answer came within the session's
+ * patience (the service is stopped, or busy). The object that such a call was to create is
+ * destroyed as soon as the service has created it. */
 
 /* ---- future timelines ------------------------------------------------------------------- */
 
-/* *out_timeline: its name, with value `initial`. TIDE_FULL: the quota. Blocks for the service's
- * answer. */
+/* Creates a future timeline. *out_timeline is its name, with value `initial`. TIDE_FULL: the quota.
+ * Blocks for the service's answer. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_future(struct tide_session *session, const struct tide_future_params *params,
                            struct tide_point *out_timeline);
-/* The same, for promises that commands of this channel keep. */
+/* Creates a future timeline for promises that commands of this channel keep. Otherwise like
+ * tide_session_create_future. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_channel_future(struct tide_session *session, struct tide_point channel,
                                    const struct tide_future_params *params,
                                    struct tide_point *out_timeline);
-/* Promises the next value; no round trip. Others may name it once the service has executed that:
- * tell them after tide_session_sync, or after any answer. TIDE_FULL: as many are promised as there
- * is room for; TIDE_EXHAUSTED. A deadline as of tide_future_promise. When the service refuses (the
- * timeline's channel has gone: TIDE_CANCELLED), this value and all later ones are broken; not so
- * after TIDE_FULL and TIDE_VALUE, which leave the timeline as it was. */
+/* Promises the next value; no round trip. Others may use the point's name once the service has
+ * executed the call: pass it on after tide_session_sync, or after any answer. A deadline as for
+ * tide_future_promise. TIDE_FULL: the capacity is used up by outstanding promises; TIDE_EXHAUSTED.
+ * If the service refuses (the timeline's channel is gone: TIDE_CANCELLED), this value and all later
+ * ones are broken. A refusal with TIDE_FULL or TIDE_VALUE leaves the timeline unchanged. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_promise(struct tide_session *session,
                                                                struct tide_point timeline,
                                                                uint64_t deadline,
                                                                struct tide_point *out_point);
-/* Keeps it; no round trip. TIDE_VALUE: it has ended well; its own error when it is broken; what the
- * service finds comes as a refusal. */
+/* Keeps the promise; no round trip. TIDE_VALUE: the point is retired already; or its own error when
+ * it is broken. Errors that the service detects come as a refusal. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_fulfil(struct tide_session *session,
                                                               struct tide_point point);
-/* Gives it up; no round trip. */
+/* Breaks the promise with `cause`; no round trip. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_break(struct tide_session *session, struct tide_point point, enum tide_status cause);
-/* The name goes: of a future timeline, a compound, a channel, a buffer, or what was redeemed. What
- * is owed on it breaks with TIDE_CANCELLED. No round trip: what it took of the quotas comes free
- * once the service has come to it, and all that was queued on it has ended. */
+/* Destroys the name of a future timeline, a compound, a channel, a buffer, or a redeemed object.
+ * Unkept promises on it break with TIDE_CANCELLED. No round trip: its quotas become free once the
+ * service has executed the call, and everything that was queued on the object has ended. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_destroy(struct tide_session *session,
                                                                struct tide_point object);
 
 /* ---- compounds: as in point.h ------------------------------------------------------------- */
 
-/* No round trip. A compound that the service cannot make is broken from its beginning. */
+/* Promises a compound; no round trip. A compound that the service cannot create is broken from its
+ * beginning. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_promise_compound(struct tide_session *session, uint64_t deadline,
                               struct tide_point *out_point);
-/* At most TIDE_SESSION_PARTS parts at once. No round trip: what the service finds (TIDE_DEADLOCK …)
- * comes as a refusal. A refused definition leaves the compound undefined: it may be defined
- * otherwise before its deadline. */
+/* Defines the compound as all of the parts, at most TIDE_SESSION_PARTS. No round trip: errors that
+ * the service detects (TIDE_DEADLOCK …) come as a refusal. A refused definition leaves the compound
+ * undefined, and it may be defined again before its deadline. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_all(struct tide_session *session,
                                                            struct tide_point compound,
                                                            const struct tide_point *parts,
                                                            size_t count);
-/* The same with ANY. */
+/* Defines the compound as any of the parts. Otherwise like tide_session_all. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_any(struct tide_session *session,
                                                            struct tide_point compound,
                                                            const struct tide_point *parts,
                                                            size_t count);
-/* Checked here; TIDE_CORRUPT with the column. At most 2048 bytes. */
+/* Defines the compound by an expression of at most 2048 bytes, which is checked in this call.
+ * TIDE_CORRUPT, with the column. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_expression(struct tide_session *session, struct tide_point compound, const char *text,
                         size_t length, const struct tide_point *parts, size_t count,
                         struct tide_diag *diag);
 #define TIDE_SESSION_PARTS 96
 
-/* ---- asking and waiting ---------------------------------------------------------------------- */
+/* ---- queries and waits ----------------------------------------------------------------------- */
 
-/* TIDE_OK: retired; TIDE_TIMEOUT: not yet; its error when it is broken. Two loads, mostly. */
+/* Returns TIDE_OK: retired; TIDE_TIMEOUT: pending; or the point's error when it is broken. Usually
+ * two loads. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_query(struct tide_session *session,
                                                              struct tide_point point);
-/* Where the point's timeline shows how far it is: a place in shared memory, for tidemark/shared.h.
- * It is looked up once, here, and then read by any thread without a name, a lock or this session:
+/* Returns the location in shared memory of the state of the point's timeline, for
+ * tidemark/shared.h. After this one look-up, any thread may read the state without the name, a lock
+ * or this session:
  *
  *      tide_shared_value(out->shared, out->slot)                           one load
- *      tide_shared_look(out->shared, out->slot, out->generation, value)    some: is it good?
+ *      tide_shared_look(out->shared, out->slot, out->generation, value)    a few: is it good?
  *
- * What look answers: TIDE_OK, TIDE_TIMEOUT and errors are as of query; TIDE_NOT_FOUND: from there
- * on values broke one by one, ask query; TIDE_CANCELLED: the timeline is over (what is good stays
- * so until its owner uses the place again); TIDE_LOST: the service has ended in order.
+ * tide_shared_look returns TIDE_OK, TIDE_TIMEOUT and errors like tide_session_query.
+ * TIDE_NOT_FOUND: from there on values broke one by one, use tide_session_query; TIDE_CANCELLED:
+ * the timeline is over (good values stay good until its owner reuses the slot); TIDE_LOST: the
+ * service has ended normally.
  *
- * *out->shared is the session's, to be read only; it stays mapped until tide_session_close,
- * whatever becomes of the name, the timeline, its owner or the service. But:
- * - once the timeline is over, the value may be that of its owner's next one at this place: look
- *   knows them apart;
- * - a service that is killed leaves all as it is, and others who may read this memory can hold up
- *   who sleeps on it: tide_session_wait notices both, tide_shared_wait does not.
+ * *out->shared is the session's, and read-only. It stays mapped until tide_session_close,
+ * independent of the name, the timeline, its owner and the service. But:
+ * - once the timeline is over, the value may be that of its owner's next timeline in this slot:
+ *   tide_shared_look distinguishes them;
+ * - a killed service leaves the memory as it is, and other readers of this memory can delay its
+ *   waiters: tide_session_wait detects both, tide_shared_wait does not.
  *
- * TIDE_BUSY: a compound or stand-in that the service has not come to (tide_session_sync);
- * TIDE_CANCELLED: its place is another's already; TIDE_LOST. No round trip. */
+ * No round trip. TIDE_BUSY: a compound or stand-in that the service has not executed yet
+ * (tide_session_sync); TIDE_CANCELLED: its slot is reused already; TIDE_LOST. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_view(struct tide_session *session,
                                                             struct tide_point point,
                                                             struct tide_shared_point *out);
-/* All four states; asks the service unless it has ended. Blocks. */
+/* Returns one of all four states. Requests it from the service, unless the point has ended.
+ * Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_state(struct tide_session *session,
                                                              struct tide_point point,
                                                              enum tide_point_state *out_state,
                                                              enum tide_status *out_status);
-/* Blocks until it has ended: TIDE_OK: retired; its error; TIDE_TIMEOUT: the deadline; TIDE_LOST. */
+/* Blocks until the point has ended. Returns TIDE_OK for a retired point, or the point's error;
+ * TIDE_TIMEOUT: the deadline; TIDE_LOST. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_wait(struct tide_session *session, struct tide_point point, uint64_t deadline);
 
 typedef void (*tide_session_call)(void *user, enum tide_status status);
-/* Calls back once the point has ended. *out_wait (may be NULL) is for forget. */
+/* Calls back once the point has ended. *out_wait (may be NULL) identifies the wait for
+ * tide_session_forget. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_when_complete(struct tide_session *session, struct tide_point point,
                            tide_session_call call, void *user, uint32_t *out_wait);
-/* As tide_point_when_schedulable, but all errors come through the call. */
+/* Calls back like tide_point_when_schedulable, but with all errors through the call. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_when_schedulable(struct tide_session *session, struct tide_point point,
                               const struct tide_point *assumed, size_t assumed_count,
                               tide_session_call call, void *user, uint32_t *out_wait);
-/* True: the call will not run. */
+/* Cancels a callback. True: the call will not run. */
 TIDE_API bool tide_session_forget(struct tide_session *session, uint32_t wait);
-/* As tide_client_trust, for this session's own waits. Blocks. */
+/* Trusts a domain like tide_client_trust, for this session's own waits. Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_trust(struct tide_session *session,
                                                              uint32_t domain);
 
-/* ---- handing over -------------------------------------------------------------------------------
- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 struct tide_token {
   unsigned char bytes[16];
 };
 enum tide_rights {
-  TIDE_RIGHT_WAIT = 0, /* of a timeline: to wait for its points */
-  TIDE_RIGHT_READ = 0, /* of a buffer: commands may read it, and it may be mapped for reading */
-  TIDE_RIGHT_WRITE = 1 /* of a buffer: to write it, too */
+  TIDE_RIGHT_WAIT = 0, /* timelines: wait for points */
+  TIDE_RIGHT_READ = 0, /* buffers: read in commands, and map for reading */
+  TIDE_RIGHT_WRITE = 1 /* buffers: write, too */
 };
-/* Whoever has the token may redeem it, as often as they like, as long as the object has its name
- * and this session lives. One's own objects only: TIDE_DENIED. TIDE_FULL: the quota. Blocks. */
+/* Creates a token for an own object (else TIDE_DENIED). Any holder of the token may redeem it, any
+ * number of times, as long as the object has its name and this session lives. TIDE_FULL: the quota.
+ * Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_grant(struct tide_session *session,
                                                              struct tide_point object,
                                                              enum tide_rights rights,
                                                              struct tide_token *out_token);
-/* *out_object: a name in this session; for a point, set its `value`. TIDE_NOT_FOUND: no such token,
- * or not any more; too many of these end the connection. TIDE_BUSY: a buffer that has not been made
- * yet: its `device` point tells. Blocks. */
+/* Redeems a token. *out_object is a name in this session; for a point, set its `value`.
+ * TIDE_NOT_FOUND: no such token, or no longer valid; too many of these end the connection.
+ * TIDE_BUSY: the buffer is not created yet; its `device` point retires then. Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_redeem(struct tide_session *session,
                                                               const struct tide_token *token,
                                                               struct tide_point *out_object);
 
-/* ---- two services
- * ----------------------------------------------------------------------------------
+/* ---- stand-ins between two services ----------------------------------------------------------
  *
- * Who has a session with each carries points across: a *stand-in* here stands for a point there. It
- * learns there what becomes of the point (when_schedulable, when_complete), and reports it here.
- * The policy says who may speak for which domain, and which domains are believed: of others, only
- * the end counts. */
+ * A process with a session on each service carries points across: a *stand-in* here represents a
+ * point there. The process learns the state of the point there (when_schedulable, when_complete),
+ * and reports it here. The policy defines the users that may report for a domain, and the domains
+ * that are trusted: of the reports of others, only the end counts. */
 
-/* Promises a point that stands for one of `domain`, to end, or to be reported scheduled by a domain
- * that is trusted, before the deadline. No round trip: TIDE_DENIED comes as a refusal, and the
- * point is broken with it from its beginning. */
+/* Promises a stand-in for a point of `domain`. Before the deadline it must end, or a trusted domain
+ * must report it scheduled. No round trip: TIDE_DENIED comes as a refusal, and the point is broken
+ * with it from its beginning. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_stand_in(struct tide_session *session,
                                                                 uint32_t domain, uint64_t deadline,
                                                                 struct tide_point *out_point);
-/* How it stands there. No round trip. */
+/* Reports the state of the point there. No round trip. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_report(struct tide_session *session,
                                                               struct tide_point stand_in,
                                                               enum tide_point_state state,
                                                               enum tide_status status);
 
-/* ---- buffers -----------------------------------------------------------------------------------
- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
-/* Zeroed memory of the service's, mapped here too; *out_buffer is its name (value 0). TIDE_FULL:
- * the quota; TIDE_INVALID: no bytes. Whoever has a name for it is charged all of it. Blocks. */
+/* Creates a buffer: zeroed memory of the service, also mapped here. *out_buffer is its name (value
+ * 0). Each session with a name for it is charged its full size. TIDE_FULL: the quota; TIDE_INVALID:
+ * no bytes. Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_create_buffer(struct tide_session *session,
                                                                      uint64_t size,
                                                                      struct tide_point *out_buffer);
-/* Where it is mapped; read-only when it was granted so. As long as it has its name. NULL: no such
- * buffer, or, of one that was allocated, not yet: then what has come is read first, and calls may
- * run. */
+/* Returns the address of the mapping, read-only if it was granted so; valid as long as the buffer
+ * has its name. NULL: no such buffer, or an allocated one that is not created yet. In the latter
+ * case the call first reads arrived answers, and callbacks may run. */
 TIDE_API void *tide_session_buffer_data(struct tide_session *session, struct tide_point buffer,
                                         uint64_t *out_size);
 
-/* ---- channels
- * ------------------------------------------------------------------------------------ */
+/* ---- channels -------------------------------------------------------------------------------- */
 
 struct tide_session_channel_params {
   size_t struct_size;
   const char *label;   /* copied, cut at 31 bytes */
   uint32_t operations; /* capacity; 0: 64 */
-  uint8_t priority;    /* base priority, cut to what the policy allows; 0: 8 */
+  uint8_t priority;    /* base priority, clamped to the policy's limit; 0: 8 */
 };
-/* NULL params are the defaults. *out_channel: its name. TIDE_FULL: the quota. Blocks. */
+/* Creates a channel. *out_channel is its name. NULL params select the defaults. TIDE_FULL: the
+ * quota. Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_channel(struct tide_session *session,
                             const struct tide_session_channel_params *params,
                             struct tide_point *out_channel);
 
-/* What a command of any service may do, and its arguments in order. Buffers' sizes are those of the
- * ranges. Higher numbers are the service's table (tide_service_params.bodies), which its clients
- * have to know: that of `tidemark serve` is enum tide_kernel_session_body in tidemark/kernel.h. */
+/* The bodies of commands of every service, with their arguments in order. A buffer's size is
+ * that of its range. Higher numbers belong to the service's table (tide_service_params.bodies),
+ * which its clients must know: for `tidemark serve`, enum tide_kernel_session_body in
+ * tidemark/kernel.h. */
 enum tide_session_body {
   TIDE_SESSION_NOTHING = 0,
-  TIDE_SESSION_COPY = 1,  /* from, to: of one size */
-  TIDE_SESSION_FLUSH = 2, /* 1 to 8 ranges: what was written before is visible to everybody */
-  TIDE_SESSION_BODIES = 3 /* the number of the service's first one */
+  TIDE_SESSION_COPY = 1,  /* from, to: the same size */
+  TIDE_SESSION_FLUSH = 2, /* ranges, 1 to 8: earlier writes become visible to all processes */
+  TIDE_SESSION_BODIES = 3 /* number of the first body of the service's table */
 };
-#define TIDE_SESSION_BODIES_MAX 256  /* with these */
-#define TIDE_SESSION_ARGUMENTS_MAX 8 /* of a body */
+#define TIDE_SESSION_BODIES_MAX 256  /* including the ones above */
+#define TIDE_SESSION_ARGUMENTS_MAX 8 /* arguments of a body */
 struct tide_session_argument {
-  struct tide_point buffer; /* all zero: a number, which is in `offset` */
+  struct tide_point buffer; /* all zero: a number, in `offset` */
   uint64_t offset, size;
 };
 struct tide_session_operation {
   uint32_t flags; /* TIDE_MAY_BE_PASSED, TIDE_DESPITE_BROKEN, TIDE_RECOVER */
-  uint32_t body;  /* enum tide_session_body, or of the service's table */
+  uint32_t body;  /* enum tide_session_body, or a number of the service's table */
   const struct tide_session_argument *arguments;
   size_t argument_count;
-  const struct tide_point *waits; /* as in tide_operation_points: at most 32 of each */
+  const struct tide_point *waits; /* like tide_operation_points: at most 32 of each */
   size_t wait_count;
   const struct tide_point *retires; /* promises of this channel's timelines */
   size_t retire_count;
-  const struct tide_point *cancel; /* once it is retired, the operation is cancelled; or NULL */
-  const struct tide_point *choose; /* at its turn: retired: `body`, else `otherwise`; or NULL */
+  const struct tide_point *cancel; /* when this point is retired, the operation is cancelled; NULL:
+                                      none */
+  const struct tide_point *choose; /* if retired when the operation would start, `body` runs, else
+                                      `otherwise`; NULL: no choice */
   uint32_t otherwise;
   const struct tide_session_argument *otherwise_arguments;
   size_t otherwise_count;
 };
-/* No round trip. TIDE_FULL: as many are unfinished as the channel has room for. What only the
- * service finds (TIDE_DEADLOCK, TIDE_DENIED …) comes as a refusal, and what it was to retire breaks
- * with it.
+/* Submits a command; no round trip. TIDE_FULL: the channel's capacity is used up by unfinished
+ * commands. Errors that only the service detects (TIDE_DEADLOCK, TIDE_DENIED …) come as a refusal,
+ * and the points that the command was to retire break with them.
  *
- * Failure goes down the channel, as in channel.h: commands behind a failed one do not run, but
- * those with TIDE_DESPITE_BROKEN, and the points that they retire break with its status. A refused
- * command counts as a failed one, for this session may have queued others behind it. The session
- * learns of a failure from its points, and from tide_session_channel_stats.
+ * Failures propagate down the channel, as in channel.h: commands behind a failed one do not run,
+ * except those with TIDE_DESPITE_BROKEN, and the points that they retire break with its status. A
+ * refused command counts as a failed one, because this session may have queued others behind it.
+ * The session sees a failure in its points, and in tide_session_channel_stats.
  *
- * Points of a redeemed timeline that is gone, as when its owner has died, count as broken: with
- * TIDE_DESPITE_BROKEN they are not waited for, without it the wait is refused (TIDE_NOT_FOUND). A
- * choice by them takes `otherwise`. */
+ * Points of a redeemed timeline that is gone, for example because its owner has died, count as
+ * broken. With TIDE_DESPITE_BROKEN such a wait is skipped; without it the wait is refused
+ * (TIDE_NOT_FOUND). A choice by such a point takes `otherwise`. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_submit(struct tide_session *session, struct tide_point channel,
                     const struct tide_session_operation *operation);
-/* Commands behind this place run, whatever has failed, or was refused, before it. A command of the
- * channel like others: an operation with TIDE_RECOVER is one, too. No round trip. */
+/* Submits a recovery: commands behind it run, even if one before it has failed or was refused. A
+ * command of the channel like others; an operation with TIDE_RECOVER is a recovery, too. No round
+ * trip. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_recover(struct tide_session *session,
                                                                struct tide_point channel);
-/* How many of the channel's operations are over, one way or another. */
+/* Returns the number of the channel's operations that are over, with any outcome. */
 TIDE_API uint64_t tide_session_channel_over(struct tide_session *session,
                                             struct tide_point channel);
-/* An upload as a service, of several points: `from` goes into `to` through the channel; `source` is
- * kept when `from` may be written again, `device` when other channels may read `to`, `host` when
- * whoever has mapped it may. Three commands. No round trip. */
+/* Submits an upload: copies `from` into `to` through the channel, as three commands. The channel
+ * keeps the point `source` when `from` may be written again, `device` when other channels may read
+ * `to`, and `host` when processes that have mapped `to` may read it. No round trip. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_upload(struct tide_session *session, struct tide_point channel,
                     const struct tide_session_argument *from,
                     const struct tide_session_argument *to, const struct tide_point *source,
                     const struct tide_point *device, const struct tide_point *host);
 
-/* A flush as a service, of two points: what was written to these ranges before, by commands of this
- * channel or by whoever submits it, may be read by other devices once `device` is kept, and by
- * whoever has mapped them once `host` is. Either may be NULL. At most 8 ranges; TIDE_INVALID: none.
- * The device of this service is made of this machine's processors, and all memory is coherent: a
- * flush copies nothing, it only orders. Who keeps the points apart is right elsewhere, too. A
- * command for each point. No round trip. */
+/* Submits a flush: one command for each point. Earlier writes to these ranges, by commands of this
+ * channel or by the submitting process, may be read by other devices once `device` is kept, and by
+ * processes that have mapped the ranges once `host` is kept. Either may be NULL. At most 8 ranges;
+ * TIDE_INVALID: none. The device of this service consists of this machine's processors, and all
+ * memory is coherent: a flush copies nothing, it only orders. A client that distinguishes the two
+ * points is also correct on other devices. No round trip. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_flush(struct tide_session *session, struct tide_point channel,
                    const struct tide_session_argument *ranges, size_t count,
                    const struct tide_point *device, const struct tide_point *host);
-/* An allocation as a service, of two points: a zeroed buffer as of tide_session_create_buffer is
- * made when the command's turn comes in its channel. `device`, a promise of the channel, is kept
- * when commands may use it; `host` (may be NULL), a promise of a timeline that is no channel's,
- * when its memory has come to this process, for tide_session_buffer_data. *out_buffer is its name
- * from here on: commands that run after `device` may be queued with it at once; one that runs
- * before fails with TIDE_INVALID. It is charged when the service takes the command. When it cannot
- * be made both points break, with TIDE_FULL (a quota), TIDE_NOMEM, or the command's error; the name
- * has gone then, and is charged no more. Takes one of the answers that may be awaited. No round
- * trip. */
+/* Submits an allocation: creates a zeroed buffer, as tide_session_create_buffer does, when the
+ * channel reaches the command. *out_buffer is its name from now on: commands that run after
+ * `device` may be queued with it at once, and one that runs before fails with TIDE_INVALID.
+ *
+ * `device`, a promise of the channel, is kept when commands may use the buffer. `host` (may be
+ * NULL), a promise of a timeline that is no channel's, is kept when the memory has arrived in this
+ * process, for tide_session_buffer_data. The buffer is charged when the service takes the command.
+ *
+ * If the buffer cannot be created both points break, with TIDE_FULL (a quota), TIDE_NOMEM, or the
+ * command's error; the name is then gone, and no longer charged. Uses one of the session's slots
+ * for outstanding answers. No round trip. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_allocate(struct tide_session *session, struct tide_point channel, uint64_t size,
                       const struct tide_point *device, const struct tide_point *host,
                       struct tide_point *out_buffer);
 
-/* As in channel.h; no round trip, so that all but TIDE_NOT_FOUND comes as a refusal. */
+/* Increases a priority as in channel.h. No round trip: all errors but TIDE_NOT_FOUND come as a
+ * refusal. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_increase_priority_until(struct tide_session *session, struct tide_point channel,
                                      struct tide_point target, uint8_t level);
-/* *out_cancel: for tide_session_cancel_decrease, which takes the newest 16 of a channel. */
+/* Decreases a priority as in channel.h. *out_cancel is for tide_session_cancel_decrease, which
+ * accepts the newest 16 of a channel. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_decrease_priority_until(struct tide_session *session, struct tide_point channel,
                                      struct tide_point dependency, uint32_t amount,
                                      struct tide_point *out_cancel);
-/* As in channel.h. */
+/* Cancels a decrease, as in channel.h. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_cancel_decrease(struct tide_session *session,
                                                                        struct tide_point cancel);
-/* As in channel.h. */
+/* Suspends decreases, as in channel.h. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_cancel_priority_decreases(struct tide_session *session, struct tide_point channel);
 
-/* ---- asking about everybody: for the service's own user, and whom the policy calls admin --------
- */
+/* ---- inspection: for the service's own user, and admins of the policy ------------------------ */
 
 struct tide_session_client_stats {
   char label[32];
-  uint64_t client; /* its number */
+  uint64_t client; /* the client's number */
   uint32_t uid, pid;
   bool trusted;
-  uint64_t promised, kept, broken, missed; /* as tide_client_stats */
+  uint64_t promised, kept, broken, missed; /* like tide_client_stats */
   uint32_t timelines, parts, channels, grants, waits;
-  uint64_t bytes;             /* of buffers */
-  uint64_t commands, refused; /* taken so far; and of these refused */
+  uint64_t bytes;             /* total size of its buffers */
+  uint64_t commands, refused; /* commands taken so far; refused ones among them */
   uint64_t spent;             /* ns of the serving thread */
-  uint64_t rounds;            /* of the serving thread in which its ring was read */
-  uint64_t paced; /* how often its ring was left alone, for too many refusals of its uid */
+  uint64_t rounds;            /* rounds of the serving thread that read the client's ring */
+  uint64_t paced; /* rounds that skipped the ring because of too many refusals of its uid */
 };
-/* The index-th of those who are connected. TIDE_NOT_FOUND: there are no more; TIDE_DENIED. Blocks,
- * as the next ones. */
+/* Returns the statistics of the index-th connected client. TIDE_NOT_FOUND: no more clients;
+ * TIDE_DENIED. Blocks, like the following functions. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_client_stats(struct tide_session *session, uint32_t index,
                           struct tide_session_client_stats *out_stats);
 struct tide_session_channel_stats {
   char label[32];
-  uint8_t base, priority;   /* its own; what the arbiter goes by now */
-  uint64_t submitted, over; /* refused ones are over */
+  uint8_t base, priority;   /* base priority; effective priority now */
+  uint64_t submitted, over; /* refused ones count as over */
   uint32_t capacity;
-  enum tide_status failure; /* as tide_queue_failure */
+  enum tide_status failure; /* like tide_queue_failure */
 };
-/* The index-th channel of the client of that number. TIDE_NOT_FOUND: no more; it is gone. */
+/* Returns the statistics of the index-th channel of a client. TIDE_NOT_FOUND: no more channels, or
+ * the client is gone. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_channel_stats(struct tide_session *session, uint64_t client, uint32_t index,
                            struct tide_session_channel_stats *out_stats);
 enum tide_session_timeline_kind {
   TIDE_SESSION_FUTURE = 1,
-  TIDE_SESSION_COMPOUND, /* a timeline of one value */
-  TIDE_SESSION_STAND_IN  /* the same */
+  TIDE_SESSION_COMPOUND, /* a timeline with a single value */
+  TIDE_SESSION_STAND_IN  /* likewise */
 };
 struct tide_session_timeline_stats {
   char label[32];
   enum tide_session_timeline_kind kind;
-  uint32_t timeline, generation; /* its owner's name for it */
-  uint64_t value, newest;        /* reached; the last one promised */
-  uint64_t owed;                 /* promised, and not queued (of a compound: not defined) */
+  uint32_t timeline, generation; /* the owner's name for the timeline */
+  uint64_t value, newest;        /* reached value; last promised value */
+  uint64_t owed;                 /* promised, and not queued (compounds: not defined) */
   uint64_t queued;               /* queued or defined, and not over */
   uint64_t broken;
-  uint64_t oldest_deadline; /* of the oldest that is owed; TIDE_FOREVER; 0: nothing is */
-  uint32_t capacity;        /* promises at a time */
-  uint32_t parts;           /* of a compound that is defined and has not settled */
-  bool cut;                 /* thousands are open: the numbers above are what was counted of them */
+  uint64_t oldest_deadline; /* deadline of the oldest promise that is not queued; TIDE_FOREVER; 0:
+                               no such promise */
+  uint32_t capacity;        /* maximum outstanding promises */
+  uint32_t parts;           /* parts of a compound that is defined and has not settled */
+  bool cut;                 /* thousands are open: the numbers above cover only some of them */
 };
-/* The next timeline of the client of that number: *place is 0 for the first, and moves on.
- * TIDE_NOT_FOUND: no more; it is gone. */
+/* Returns the statistics of the next timeline of a client. *place is 0 for the first, and advances.
+ * TIDE_NOT_FOUND: no more timelines, or the client is gone. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_timeline_stats(struct tide_session *session, uint64_t client, uint32_t *place,
                             struct tide_session_timeline_stats *out_stats);
-/* Who waits for whom, as tide_context_diagnose; cut where it does not fit. */
+/* Describes waits and the awaited operations, like tide_context_diagnose; cut to `size`. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_diagnose(struct tide_session *session, char *buffer, size_t size, size_t *out_length);
 

@@ -1,45 +1,45 @@
 /* tidemark/shared.h: timelines in memory that several processes map (scope *system*).
  *
- * The model. A *region* is memory that the caller hands in, mapped from a descriptor (memfd). It is
- * a row of timelines, *slots*, all of one owner:
+ * The model. A *region* is memory that the caller provides, mapped from a descriptor (memfd). It is
+ * an array of timelines, *slots*, all of one owner:
  *
  *      region   | head | slot 0 | slot 1 | slot 2 | …
  *      slot     value 7   lowest broken -   failed from -   records  {a@3} for 5   {a@4, b@9} for 7
  *
- * One process owns the right to signal, and maps it writable. Others map it read-only and are
- * *readers*: to query is one load, "v is good" is two, and a blocked wait is one futex. No process
- * waits for another: a reader that is stopped, or dies, is not noticed, and a writer that dies at
- * any instruction leaves no partial record behind. Then the *reaper*, one that maps it writable too
- * (the service), fails the unreached values, and their waiters are told.
+ * One process owns the right to signal, and maps the region writable. Others map it read-only and
+ * are *readers*: a query is one load, "v is good" is two, and a blocked wait is one futex. No
+ * process waits for another: a reader that is stopped, or dies, has no effect. A writer that dies
+ * at any instruction leaves no partial record behind. Then the *reaper*, another process that maps
+ * the region writable (the service), fails the unreached values, and their waiters are notified.
  *
  *      owner                              reader
  *      tide_shared_format, _attach        tide_shared_attach
- *      tide_shared_open(slot, generation) … is told slot and generation …
+ *      tide_shared_open(slot, generation) … receives slot and generation …
  *      tide_shared_signal(slot, 5)        tide_shared_wait(slot, generation, 5, deadline)
- *      tide_shared_close(slot)            TIDE_CANCELLED, for ever: generations are not used again
+ *      tide_shared_close(slot)            TIDE_CANCELLED, for ever: generations are not reused
  *
- * A signal writes its record (the signaller and its frontier) to a free slot and then stores the
- * value: a reader of the value finds the record, or later ones that have replaced it. A frontier
- * means something in another process only if both got their axes from the same *shared lease*: both
- * sides name it when they attach. Otherwise, or where the frontier is not known, the value is
- * external: it opens waits and teaches nothing.
+ * A signal writes its record (the signaller and its frontier) to a free record slot and then stores
+ * the value: a reader of the value finds the record, or later ones that have replaced it. A
+ * frontier is meaningful in another process only if both got their axes from the same *shared
+ * lease*; both sides name the lease when they attach. Otherwise, or without a known frontier, the
+ * value is external: it satisfies waits and carries no knowledge.
  *
- * A reader trusts nothing. The writer may be hostile, and the bytes may change between two looks.
+ * A reader trusts nothing. The writer may be hostile, and the bytes may change between two loads.
  * The sizes are checked once and kept outside of the region; a record is copied, then checked, then
- * used. A hostile writer can lie about its own timelines; it cannot make a reader crash, read out
- * of bounds, or wait beyond its deadline. Name a lease only where you trust the writer to tell the
- * truth about its past.
+ * used. A hostile writer can lie about its own timelines. It cannot make a reader crash, read out
+ * of bounds, or wait beyond its deadline. Name a lease only if you trust the writer's statements
+ * about its past.
  *
- * Duties of the mapper: a file that can shrink takes the mapping away under its readers, so ask for
- * a memfd with F_SEAL_SHRINK set (fcntl F_GET_SEALS) before you map it. And readers get a
- * descriptor that cannot be written (F_SEAL_FUTURE_WRITE, or opened anew read-only).
+ * Duties of the process that maps the region. A file that can shrink removes the mapping under its
+ * readers: require a memfd with F_SEAL_SHRINK set (fcntl F_GET_SEALS) before you map it. Readers
+ * get a descriptor that cannot be written (F_SEAL_FUTURE_WRITE, or opened anew read-only).
  *
  * Threads: calls that write to one slot (open, signal, publish, fail, close) must not overlap, in
- * one process or several: the reaper begins when the owner has ended, not when it is silent.
- * Anything else may be called from any thread at any time.
+ * one process or several: the reaper begins when the owner has ended, not when it is silent. Any
+ * thread may call everything else at any time.
  *
- * Errors, unless it says otherwise: TIDE_INVALID: no such slot; TIDE_DENIED: it writes, and was
- * attached to read only; TIDE_CANCELLED: the slot is closed, or of another generation.
+ * Errors, unless a comment says otherwise: TIDE_INVALID: no such slot; TIDE_DENIED: the call
+ * writes, and the view is read-only; TIDE_CANCELLED: the slot is closed, or of another generation.
  *
  * Source: docs/shared.md; futex(2), memfd_create(2).
  */
@@ -52,21 +52,21 @@
 extern "C" {
 #endif
 
-/* What a region is made for. */
+/* The dimensions of a region. */
 struct tide_shared_shape {
   uint32_t count;   /* slots; 1..2^20 */
-  uint32_t records; /* that a slot keeps: 0: none, all values are external; else 2..1024 */
-  uint8_t capacity; /* of a record's frontier: 1..255; 0 without records */
+  uint32_t records; /* records kept per slot: 0: none, all values are external; else 2..1024 */
+  uint8_t capacity; /* capacity of a record's frontier: 1..255; 0 without records */
 };
 
-/* The bytes that a region of this shape takes; 0: no such shape, or more than fits. */
+/* Returns the size in bytes of a region of this shape; 0: an invalid shape, or too large. */
 TIDE_API size_t tide_shared_size(const struct tide_shared_shape *shape);
-/* Makes zeroed memory, 64-byte aligned, a region: once, before anybody attaches. TIDE_INVALID: the
- * shape, the alignment; TIDE_FULL: `size` is too small. */
+/* Initializes zeroed memory, 64-byte aligned, as a region: once, before any process attaches.
+ * TIDE_INVALID: the shape, the alignment; TIDE_FULL: `size` is too small. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_format(void *memory, size_t size,
                                                              const struct tide_shared_shape *shape);
 
-/* One process's view of a region. The caller's storage; there is nothing to release. */
+/* A process's view of a region. The caller's storage; no release is needed. */
 struct tide_shared {
   unsigned char *memory;
   const struct tide_platform *platform;
@@ -79,86 +79,89 @@ struct tide_shared {
 
 struct tide_shared_params {
   size_t struct_size;
-  const struct tide_platform *platform; /* required; it outlives the view */
-  bool writable;                        /* the memory is mapped so, and this process may signal */
-  uint64_t lease; /* of whom the axes come: the same number in all processes that share a lease; 0:
-                     of nobody else, records leave and enter as external */
+  const struct tide_platform *platform; /* required; must outlive the view */
+  bool writable;                        /* the memory is mapped writable, and this process may
+                                           signal */
+  uint64_t lease; /* source of the axes: the same number in all processes that share a lease; 0:
+                     none is shared, and records are written and read as external */
 };
 
-/* Looks at the region's head once, and copies what it needs. TIDE_INVALID: params, alignment;
- * TIDE_CORRUPT: it is not a region, not of this version, or larger than `size`. */
+/* Attaches a view: checks the region's head once, and copies the needed part of it. TIDE_INVALID:
+ * params, alignment; TIDE_CORRUPT: not a region, not of this version, or larger than `size`. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_shared_attach(struct tide_shared *out_shared, void *memory, size_t size,
                    const struct tide_shared_params *params);
-/* A signaller cannot see who sleeps, so each signal makes the system call that wakes. True: nobody
- * else has mapped the region, and no thread here waits, so it need not. Say false before the
- * descriptor leaves, and not while another thread writes. */
+/* Sets whether other processes map the region. A signaller cannot see the waiters, so each signal
+ * makes the system call that wakes them. True: no other process has mapped the region, and no
+ * thread here waits, so signals skip the call. Set false before the descriptor leaves the process,
+ * and not while another thread writes. */
 TIDE_API void tide_shared_set_alone(struct tide_shared *shared, bool alone);
 
-/* ---- the owner's -------------------------------------------------------------------------- */
+/* ---- functions of the owner ------------------------------------------------------------------ */
 
-/* A new timeline in a slot that is closed; who waits for this generation already is woken. The
- * generation tells it from earlier ones and must be above theirs, and above 0: TIDE_INVALID.
- * TIDE_BUSY: the slot is open. */
+/* Opens a new timeline in a closed slot, and wakes waiters that already wait for this generation.
+ * The generation must be above those of earlier timelines, and above 0: TIDE_INVALID. TIDE_BUSY:
+ * the slot is open. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_shared_open(struct tide_shared *shared, uint32_t slot, uint32_t generation, uint64_t initial);
-/* Raises the value, and wakes. With a frontier, which lists (axis, epoch), the signaller, the value
- * is tracked, if the region keeps records and the view names a lease; NULL: external. TIDE_VALUE:
- * it would not go up; TIDE_INVALID: the frontier is not valid or does not list the signaller; the
- * failure: value is in the failed part. Then nothing has changed. */
+/* Raises the value, and wakes. The value is tracked if `frontier` lists (axis, epoch), the
+ * signaller, the region keeps records and the view names a lease. NULL: external. On an error
+ * nothing has changed. TIDE_VALUE: the value would not increase; TIDE_INVALID: the frontier is not
+ * valid or does not list the signaller; or the failure's status: value is in the failed part. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_signal(struct tide_shared *shared,
                                                              uint32_t slot, uint64_t value,
                                                              const struct tide_frontier *frontier,
                                                              tide_axis axis, uint64_t epoch);
-/* Stores only; who sleeps sleeps on until tide_shared_wake: for an owner that changes many slots
- * and wakes later. External. Values from lowest_broken on (UINT64_MAX: none) may have broken one by
- * one while later ones were reached: what became of them, the owner is to be asked. Neither number
- * ever goes back: the value keeps its maximum, lowest_broken its minimum. The failure, if there is
- * one: the value stays. */
+/* Stores an external value without waking: waiters sleep until tide_shared_wake. For an owner that
+ * changes many slots and wakes later. Values from lowest_broken on (UINT64_MAX: none) may have
+ * broken one by one while later ones were reached; only the owner knows the state of each. Neither
+ * number ever goes back: the value keeps its maximum, lowest_broken its minimum. After a failure,
+ * returns the failure's status; the value stays. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_publish(struct tide_shared *shared,
                                                               uint32_t slot, uint64_t value,
                                                               uint64_t lowest_broken);
-/* Wakes whoever sleeps on the slot, to look again. */
+/* Wakes all waiters of the slot, which then check it again. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_wake(struct tide_shared *shared,
                                                            uint32_t slot);
-/* Fails what is not reached from `from` upward (0: all), and wakes. The first failure's status
+/* Fails the unreached values from `from` upward (0: all), and wakes. The first failure's status
  * stays; a later one may only begin lower. TIDE_INVALID also: status is TIDE_OK, TIDE_TIMEOUT,
- * TIDE_NOT_FOUND or TIDE_CORRUPT, which mean something else here. */
+ * TIDE_NOT_FOUND or TIDE_CORRUPT, which have other meanings here. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_shared_fail(struct tide_shared *shared, uint32_t slot, uint64_t from, enum tide_status status);
-/* Ends the timeline, and wakes: whoever holds its generation gets TIDE_CANCELLED from now on. */
+/* Closes the timeline, and wakes: all holders of its generation get TIDE_CANCELLED from now on. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_close(struct tide_shared *shared,
                                                             uint32_t slot);
-/* The reaper's, of a writer that has ended: fails all that is unreached in all open slots, and
- * wakes all who sleep in the region; generations that would have come fail, too. What was reached
- * stays so. May be done twice. TIDE_INVALID as
- * above. */
+/* Reaps a writer that has ended: fails all unreached values of all open slots, and wakes all
+ * waiters of the region. Generations that were still to come fail, too. Reached values stay
+ * reached. May be called twice. TIDE_INVALID also: a status as for tide_shared_fail. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_reap(struct tide_shared *shared,
                                                            enum tide_status status);
 
-/* ---- everybody's -------------------------------------------------------------------------- */
+/* ---- functions of all processes -------------------------------------------------------------- */
 
-/* The current value: one load. 0: no such slot. It may be that of another generation. */
+/* Returns the current value: one load. 0: no such slot. The value may be that of another
+ * generation. */
 TIDE_API uint64_t tide_shared_value(const struct tide_shared *shared, uint32_t slot);
-/* What became of a value: TIDE_OK: it is good, and stays so; TIDE_TIMEOUT: nothing yet, or the slot
- * has not come to this generation;
- * TIDE_NOT_FOUND: at or above the lowest broken one, which the memory does not tell apart: ask the
- * owner; TIDE_CORRUPT: no owner writes such things; else the failure. Never blocks. */
+/* Returns the state of a value. TIDE_OK: good, and stays so; TIDE_TIMEOUT: pending, or the slot has
+ * not reached this generation; TIDE_NOT_FOUND: at or above the lowest broken one, so only the owner
+ * knows its state; TIDE_CORRUPT: no correct owner writes such bytes; else the failure. Never
+ * blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_look(const struct tide_shared *shared,
                                                            uint32_t slot, uint32_t generation,
                                                            uint64_t value);
-/* Blocks until look has another answer than TIDE_TIMEOUT, or the deadline passes. A deadline of
- * TIDE_NOW never enters the kernel. TIDE_UNSUPPORTED: it would sleep, and the platform has no
- * wait_shared. */
+/* Blocks until tide_shared_look returns another status than TIDE_TIMEOUT, or the deadline passes. A
+ * deadline of TIDE_NOW never enters the kernel. TIDE_UNSUPPORTED: it would sleep, and the platform
+ * has no wait_shared. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_wait(const struct tide_shared *shared,
                                                            uint32_t slot, uint32_t generation,
                                                            uint64_t value, uint64_t deadline);
 
-/* For whoever has more to look at than the slot, which the owner writes before it wakes: read the
- * word, look at everything, sleep for as long as the word is that. Sleeping answers TIDE_OK: look
- * again; TIDE_TIMEOUT: the deadline has passed; TIDE_UNSUPPORTED as above. */
+/* Returns the slot's word, for a waiter that also checks other memory, which the owner writes
+ * before it wakes. Read the word, check everything, then sleep with tide_shared_sleep while the
+ * word is unchanged. */
 TIDE_API uint32_t tide_shared_word(const struct tide_shared *shared, uint32_t slot);
-/* Sleeps while the word is `seen`: see above. */
+/* Sleeps while the word is `seen`. TIDE_OK: check again; TIDE_TIMEOUT: the deadline has passed;
+ * TIDE_UNSUPPORTED: the platform has no wait_shared. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_sleep(const struct tide_shared *shared,
                                                             uint32_t slot, uint32_t seen,
                                                             uint64_t deadline);
@@ -168,17 +171,18 @@ struct tide_shared_point {
   uint32_t slot, generation;
   uint64_t value;
 };
-/* Blocks until one of them has an answer, which it gives, and in *out_index (may be NULL) whose it
- * is: the first, if there are several. TIDE_TIMEOUT; TIDE_INVALID: count 0. Above 128 points, or on
- * a system that cannot sleep on several, it looks again each millisecond. */
+/* Blocks until tide_shared_look of a point returns another status than TIDE_TIMEOUT, and returns
+ * it. *out_index (may be NULL) is the index of that point, the first if there are several.
+ * TIDE_TIMEOUT; TIDE_INVALID: count 0. With more than 128 points, or on a system that cannot sleep
+ * on several words, it checks each millisecond. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_shared_wait_any(const struct tide_shared_point *points, size_t count, uint64_t deadline,
                      size_t *out_index);
-/* Copies what is known about a good value, checked (NULL: only info). The smallest tracked record
- * that is kept and >= value answers: coarse, when that is not the one that reached it. Without one,
- * or a shared lease, the answer is external, and the frontier empty and tainted, as with every
- * error. What look answers, if it is not TIDE_OK; TIDE_NOT_FOUND also: the initial value or below;
- * TIDE_CORRUPT: no owner writes such a record. */
+/* Copies the record of a good value, checked (NULL: only info). The record is the smallest kept
+ * tracked one >= value: coarse, if another record reached the value. Without one, or without a
+ * shared lease, the record is external, and the frontier empty and tainted, as with every error.
+ * Errors as from tide_shared_look; TIDE_NOT_FOUND also: the initial value or below; TIDE_CORRUPT
+ * also: no correct owner writes such a record. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_record(const struct tide_shared *shared,
                                                              uint32_t slot, uint32_t generation,
                                                              uint64_t value,

@@ -1,25 +1,24 @@
-/* tidemark/sim.h: devices that take time without doing anything.
+/* tidemark/sim.h: devices that take simulated time.
  *
- * The model. A simulated device is an executor on a clock (tidemark/clock.h): it has
- * hands, takes work through the same exchange as every other device, and hands it
- * back when the time that the work takes has passed. All that is above it is the real
- * thing: scheduler, timelines, pools, the runner of programs.
+ * The model. A simulated device is an executor on a clock (tidemark/clock.h). It has hands, takes
+ * work through the same exchange as every other device, and returns it when the work's time has
+ * passed. All layers above are the real ones: scheduler, timelines, pools, the runner of programs.
  *
- * Two ways to use it. As a device for queues of your own, in a test say: bodies run,
- * at the moment when they end. Or through *tide_simulate*: it runs a whole plan
- * (tidemark/program.h), whose bodies do not run and whose buffers and files need not
- * exist, and tells what came out: how long, who was busy, what waited for what.
+ * There are two uses. First, as a device for queues of your own, in a test for example: bodies run
+ * at the moment when they end. Second, through *tide_simulate*: it runs a whole plan
+ * (tidemark/program.h) without its bodies, buffers and files, and reports durations, busy times,
+ * and waits.
  *
  *      tide_sim_open(context, clock, &params, &device);       the context's platform is the clock's
  *      … as with every device …
  *
- * Time in a simulated plan. An operation takes its `cost`, or, without one, a time
- * that is assumed (see tide_simulation_params), drawn from a distribution if asked
- * for; the draw depends on the seed and the operation's number alone, so that a plan and its
- * baseline get the same draws. It may start when the scheduler gives it out, a hand is
- * free, and what it waits for has arrived: a signal takes the *latency* of its way.
+ * Time in a simulated plan. An operation takes its `cost`, or else an assumed time (see
+ * tide_simulation_params), drawn from a distribution on request. The draw depends only on the seed
+ * and the operation's number, so a plan and its baseline get the same draws. An operation starts
+ * when the scheduler hands it out, a hand is free, and its waits have arrived: a signal takes the
+ * *latency* of its way.
  *
- * Threads: one; the clock's.
+ * Threads: a single one, the clock's.
  *
  * Source: docs/simulation.md.
  */
@@ -35,17 +34,17 @@ extern "C" {
 
 /* ---- a device ------------------------------------------------------------------------ */
 
-/* Who decides about time, and looks on. Every function may be NULL. */
+/* A script decides about times, and observes. Every function may be NULL. */
 struct tide_sim_script {
-  /* When may this work start at the earliest? It has been taken, and keeps no hand busy until then.
-   */
+  /* Returns the earliest start of this work. The work has been taken, and occupies no hand until
+   * then. */
   uint64_t (*ready)(void *self, const struct tide_work *work, uint64_t now);
-  /* It starts: how long does it take? */
+  /* The work starts: returns its duration. */
   uint64_t (*start)(void *self, const struct tide_work *work, uint32_t hand, uint64_t now);
-  /* The time that it was given is over: how much more does it take, on the same hand? 0: it ends.
-   * TIDE_SIM_STALLS: it gives its hand away, and starts again after tide_sim_again. */
+  /* The duration is over: returns the extra time on the same hand. 0: the work ends.
+   * TIDE_SIM_STALLS: the work releases its hand, and starts again after tide_sim_again. */
   uint64_t (*more)(void *self, struct tide_work *work, uint32_t hand, uint64_t now);
-  /* It ends. The status may be changed. */
+  /* The work ends. May change work->status. */
   void (*end)(void *self, struct tide_work *work, uint32_t hand, uint64_t now);
   void *self;
 };
@@ -54,27 +53,27 @@ struct tide_sim_script {
 
 struct tide_sim_params {
   size_t struct_size;
-  const char *label;       /* copied, cut at 31 bytes; NULL: "sim" */
-  uint32_t hands;          /* how much it does at once, at most 65536; 0: 1 */
-  bool out_of_order;       /* operations of one queue overlap, and end in any order */
-  enum tide_domain domain; /* of its queues' axes; 0: TIDE_DOMAIN_QUEUE */
-  uint64_t wake;           /* ns from when there is work to when a resting device looks */
-  uint64_t cost;           /* ns that work takes, where the script does not say */
-  const struct tide_sim_script *script; /* outlives the sim; NULL: none */
-  bool skip_bodies;                     /* else host functions run, at their end */
+  const char *label;                    /* copied, cut at 31 bytes; NULL: "sim" */
+  uint32_t hands;                       /* maximum concurrent work, at most 65536; 0: 1 */
+  bool out_of_order;                    /* operations of one queue overlap, and end in any order */
+  enum tide_domain domain;              /* domain of the queues' axes; 0: TIDE_DOMAIN_QUEUE */
+  uint64_t wake;                        /* ns until an idle device notices new work */
+  uint64_t cost;                        /* ns that work takes without a script's `start` */
+  const struct tide_sim_script *script; /* must outlive the device; NULL: none */
+  bool skip_bodies;                     /* false: host functions run, when their work ends */
 };
 
-/* The context's platform is `clock`'s, which outlives the device. NULL params are the defaults.
- * TIDE_INVALID: too many hands; TIDE_NOMEM. */
+/* Opens a simulated device. The context's platform must be that of `clock`, which outlives the
+ * device. NULL params select the defaults. TIDE_INVALID: too many hands; TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_open(struct tide_context *context,
                                                         struct tide_clock *clock,
                                                         const struct tide_sim_params *params,
                                                         struct tide_device **out_device);
-/* Its hands stop where they are, in the middle of things, and take nothing new … */
+/* Halts the device: work in progress stops, and no new work is taken. */
 TIDE_API void tide_sim_halt(struct tide_device *device);
-/* … until they go on: what would have ended meanwhile ends now. */
+/* Resumes the device: work that would have ended meanwhile ends now. */
 TIDE_API void tide_sim_resume(struct tide_device *device);
-/* Work that has stalled may go on at this time, as soon as a hand is free. TIDE_NOMEM. */
+/* Restarts stalled work at this time, as soon as a hand is free. TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_again(struct tide_device *device,
                                                          struct tide_work *work, uint64_t time);
 
@@ -83,10 +82,10 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_again(struct tide_device *dev
 enum tide_sim_spread {
   TIDE_SPREAD_NONE,       /* always the cost */
   TIDE_SPREAD_UNIFORM,    /* from nothing to twice the cost */
-  TIDE_SPREAD_EXPONENTIAL /* often little, sometimes a lot; the cost is the mean */
+  TIDE_SPREAD_EXPONENTIAL /* often short, sometimes long; the cost is the mean */
 };
 
-/* How long a signal is on its way, by how far apart its ends are. */
+/* The distance between the ends of a signal, which selects its latency. */
 enum tide_sim_way {
   TIDE_WAY_QUEUE,   /* two queues of one device */
   TIDE_WAY_DEVICE,  /* two devices of one machine */
@@ -94,7 +93,7 @@ enum tide_sim_way {
   TIDE_WAY_COUNT
 };
 
-/* One way for itself, whatever its kind, in both directions. */
+/* A latency for two particular devices, in both directions, instead of that of their distance. */
 struct tide_sim_link {
   const char *from, *to; /* labels of the plan's devices */
   uint64_t latency;
@@ -103,28 +102,30 @@ struct tide_sim_link {
 struct tide_simulation_params {
   size_t struct_size;
   const struct tide_allocator *allocator; /* NULL: malloc */
-  struct tide_plan *plan;                 /* is rewound */
-  enum tide_run_mode mode;                /* all but sequential */
+  struct tide_plan *plan;                 /* the simulation rewinds it */
+  enum tide_run_mode mode;                /* any mode but sequential */
   uint64_t seed;
-  /* What an operation without `cost` takes: so much, and so much more for each KiB that it names.
-   */
+  /* Assumed time of an operation without `cost`: cost + cost_per_kib for each KiB that it names. */
   uint64_t cost, cost_per_kib;
   enum tide_sim_spread spread;
   uint64_t latencies[TIDE_WAY_COUNT];
   const struct tide_sim_link *links;
   size_t link_count;
-  uint64_t wake;        /* from when there is work to when a resting device looks */
-  uint64_t wait_cost;   /* a hand's time for each wait that is issued */
+  uint64_t wake;        /* ns until an idle device notices new work */
+  uint64_t wait_cost;   /* a hand's time for each issued wait */
   uint64_t step_cost;   /* the submitting thread's time for each step */
-  uint32_t workers;     /* of a device that does not say; 0: 1 */
-  uint32_t workers_all; /* of every device but files, whatever it says; 0: as it says */
-  uint32_t fail;        /* bodies that fail, in a million */
-  size_t memory;        /* bytes that buffers may take; 0: no limit */
-  uint8_t frontier;     /* entries of a frontier; 0: as the plan needs, at most 255 */
-  uint32_t capacity;    /* operations of a queue that does not say; 0: the runner's choice */
-  bool paused;          /* nothing starts until all is submitted, or the host waits */
-  const struct tide_sink *sink; /* sees all events, with the clock's times; may be NULL */
-  /* The run is made, and nothing has happened yet: whose axes are whose. May be NULL. */
+  uint32_t workers;     /* workers of a device that declares none; 0: 1 */
+  uint32_t workers_all; /* workers of every device except files, overriding the program; 0: as
+                           declared */
+  uint32_t fail;        /* failing bodies per million */
+  size_t memory;        /* maximum bytes of all buffers; 0: no limit */
+  uint8_t frontier;     /* capacity of frontiers, in entries; 0: as needed by the plan, at most
+                           255 */
+  uint32_t capacity;    /* operations of a queue without a declared capacity; 0: the runner's
+                           default */
+  bool paused;          /* nothing starts until everything is submitted, or the host waits */
+  const struct tide_sink *sink; /* receives all events, with the clock's times; may be NULL */
+  /* Called when the run is created, before its first step, to map axes to objects. May be NULL. */
   void (*made)(void *user, const struct tide_run *run);
   void *made_user;
   void (*progress)(void *user, uint64_t submitted, uint64_t finished);
@@ -135,23 +136,23 @@ struct tide_sim_device_result {
   uint32_t hands;
   uint32_t machine;
   uint64_t operations;
-  uint64_t busy; /* ns, summed over its hands */
+  uint64_t busy; /* ns, summed over all hands */
 };
 
-/* Where the time of the longest path went; the parts add up to the makespan. */
+/* The time of the longest path, by cause; the parts add up to the makespan. */
 struct tide_sim_path {
-  uint64_t bodies;  /* operations ran */
-  uint64_t waits;   /* the price of issued waits */
-  uint64_t latency; /* signals were on their way */
+  uint64_t bodies;  /* running operations */
+  uint64_t waits;   /* the cost of issued waits */
+  uint64_t latency; /* signals in transit */
   uint64_t hands;   /* an operation could have started, but all hands were busy */
-  uint64_t others;  /* the host, or memory, kept it */
+  uint64_t others;  /* delays by the host, or by memory */
   size_t operations;
-  size_t memory_waits; /* of these: a wait for recycled memory decided when it could start */
+  size_t memory_waits; /* operations that a wait for recycled memory delayed last */
 };
 
-/* One operation, from its beginning to its end. */
+/* An operation's start and end. */
 struct tide_sim_stop {
-  uint64_t step; /* its number in the plan */
+  uint64_t step; /* number of its step in the plan */
   uint32_t queue;
   uint64_t start, end;
 };
@@ -159,44 +160,43 @@ struct tide_sim_stop {
 struct tide_simulation;
 
 struct tide_simulation_result {
-  struct tide_run_result run; /* what the runner tells of every run; times are the clock's */
+  struct tide_run_result run; /* the runner's result; times are the clock's */
   uint64_t makespan;          /* ns from the first submit to the last end */
-  uint64_t longest_chain;     /* what it would be with any number of hands */
+  uint64_t longest_chain;     /* the makespan with any number of hands */
   uint64_t busy;              /* ns, summed over all operations */
   uint64_t operations;
-  uint64_t assumed; /* operations whose cost nobody said */
-  uint64_t stalls;  /* times that one that takes had to wait for its data … */
-  uint64_t stalled; /* … and how long, summed; they keep no hand busy meanwhile */
+  uint64_t assumed; /* operations without a given cost */
+  uint64_t stalls;  /* number of times that an operation with a take waited for its data */
+  uint64_t stalled; /* ns of these waits, summed; they occupy no hand */
   struct tide_sim_path path;
   struct tide_wait_counter waits;
-  size_t memory_peak; /* bytes taken for buffers at a time */
+  size_t memory_peak; /* maximum bytes of buffers at any time */
   size_t device_count;
 };
 
-/* Runs all of the plan. An error of the run (a failure, a deadlock) comes back as its status, with
- * its place, and the simulation is there all the same, as far as it got; on TIDE_NOMEM and
- * TIDE_INVALID it may be NULL. TIDE_VALUE: times that add up to more than 146 years. */
+/* Runs the whole plan. An error of the run (a failure, a deadlock) is returned as its status, with
+ * its location. The simulation exists all the same, as far as it got; after TIDE_NOMEM and
+ * TIDE_INVALID it may be NULL. TIDE_VALUE: the times add up to more than 146 years. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_simulate(const struct tide_simulation_params *params,
                                                         struct tide_diag *diag,
                                                         struct tide_simulation **out_simulation);
-/* NULL is fine. */
+/* Destroys the simulation. NULL is fine. */
 TIDE_API void tide_simulation_destroy(struct tide_simulation *simulation);
-/* Lives as long as the simulation. */
+/* Returns the result. Lives as long as the simulation. */
 TIDE_API const struct tide_simulation_result *
 tide_simulation_result(const struct tide_simulation *simulation);
-/* How one of the plan's devices did. */
+/* Returns the result of one of the plan's devices. */
 TIDE_API struct tide_sim_device_result
 tide_simulation_device(const struct tide_simulation *simulation, size_t device);
-/* An operation by its number, in the order of submission; false when there are not so many. One
- * that never started, or never ended, has zeros there. */
+/* Returns an operation by its number, in the order of submission; false: no such number. An
+ * operation that never started, or never ended, has zeros for these times. */
 TIDE_API bool tide_simulation_operation(const struct tide_simulation *simulation, uint64_t number,
                                         struct tide_sim_stop *out_operation);
-/* The operations on the longest path, the first one first; *out_count of them. */
+/* Returns the operations of the longest path, in order; *out_count of them. */
 TIDE_API const struct tide_sim_stop *tide_simulation_path(const struct tide_simulation *simulation,
                                                           size_t *out_count);
 
-/* The kinds that a plan's devices may have in a simulation: those of real runs, and `sim`. For
- * tide_plan_count. */
+/* Returns the device kinds of a simulation: those of real runs, and `sim`. For tide_plan_count. */
 TIDE_API const struct tide_device_kind *tide_simulation_kinds(size_t *out_count);
 
 #ifdef __cplusplus

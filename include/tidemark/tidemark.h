@@ -1,4 +1,5 @@
-/* tidemark/tidemark.h: everything. The libraries are three: a program links those that it calls. */
+/* tidemark/tidemark.h: all public headers, of three libraries; a program links those that it uses.
+ */
 #ifndef TIDEMARK_H
 #define TIDEMARK_H
 

@@ -1,19 +1,18 @@
 /* tidemark/trace.h: a record of all events, as a file for trace viewers.
  *
- * The model. A *trace* is a sink: give it to a context, and it keeps the newest
- * events in a ring. Afterwards it writes them as Chrome's trace JSON, which
- * Perfetto (ui.perfetto.dev) and chrome://tracing show:
+ * The model. A *trace* is a sink: give it to a context, and it keeps the newest events in a ring.
+ * Afterwards it writes them as Chrome's trace JSON, for Perfetto (ui.perfetto.dev) and
+ * chrome://tracing:
  *
- *   one track a queue        a slice from the start of each operation to its end
- *   one counter a timeline   its value over time
- *   arrows                   from the operation that signalled to the one that waited:
- *                            category "issued" for waits that a device had to do, "elided"
- *                            for those that causality made needless, "resolved" for what was
- *                            there already
- *   instants                 buffers handed out and freed, failures
+ *   one track per queue      a slice from the start of each operation to its end
+ *   one counter per timeline its value over time
+ *   arrows                   from the signalling operation to the waiting one: category
+ *                            "issued" for waits that a device had to do, "elided" for
+ *                            waits that causality made unnecessary, "resolved" for values
+ *                            that were reached already
+ *   instants                 buffers allocated and freed, failures
  *
- * Threads: events may come from any thread. Writing is done by one thread, when nothing comes any
- * more.
+ * Threads: events may come from any thread. One thread writes, after the last event.
  *
  * Source: "Trace Event Format".
  */
@@ -32,28 +31,29 @@ struct tide_trace_params {
   size_t struct_size;
   const struct tide_platform *platform;
   const struct tide_allocator *allocator;
-  size_t events; /* kept, the newest; 0: 65536; rounded up to a power of two */
+  size_t events; /* capacity: the newest events are kept; 0: 65536; rounded up to a power of two */
 };
 
-/* Both platform and allocator are required. TIDE_NOMEM; TIDE_INVALID: one is missing, or
- * too many events. The only call before writing that allocates. */
+/* Creates a trace; no later call before tide_trace_write allocates. Platform and allocator are
+ * required. TIDE_NOMEM; TIDE_INVALID: one of the two is missing, or too many events. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_trace_create(const struct tide_trace_params *params,
                                                             struct tide_trace **out_trace);
-/* No context may use it any more. NULL is fine. */
+/* Destroys the trace. No context may use it any more. NULL is fine. */
 TIDE_API void tide_trace_destroy(struct tide_trace *trace);
-/* Lives as long as the trace. Events cost one lock and a copy of about 200 bytes. */
+/* Returns the trace's sink. Lives as long as the trace. An event costs one lock and a copy of about
+ * 200 bytes. */
 TIDE_API const struct tide_sink *tide_trace_sink(struct tide_trace *trace);
-/* Events that were dropped because newer ones needed their place. */
+/* Returns the number of events that newer ones have replaced. */
 TIDE_API uint64_t tide_trace_lost(const struct tide_trace *trace);
 
-/* Hands out the JSON in pieces. `write` returns TIDE_OK to go on; what else it returns ends the
- * writing and comes back from here. */
+/* Receives the JSON in pieces. `write` returns TIDE_OK to continue. Any other status ends the
+ * writing, and tide_trace_write returns it. */
 struct tide_trace_writer {
   enum tide_status (*write)(void *self, const char *bytes, size_t size);
   void *self;
 };
-/* Labels are copied into the text; nothing that was traced is touched. TIDE_NOMEM, or what `write`
- * said. */
+/* Writes the JSON. Copies labels into the text, and accesses no traced object. TIDE_NOMEM, or the
+ * status of `write`. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_trace_write(struct tide_trace *trace,
                                                            const struct tide_trace_writer *writer);
 

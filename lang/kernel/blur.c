@@ -1,13 +1,12 @@
 /* blur: the mean of a box of (2r + 1)² pixels, rounded to the nearest.
  *
- * Sums down the columns of the 2r + 1 rows around the present one are kept up to
- * date by one row that comes and one that goes; a running sum along the row then
- * gives the box. Both cost the same at any radius.
+ * Column sums over the 2r + 1 rows around the current row are updated by the row that enters and
+ * the row that leaves the box. A running sum along the row then gives the box. Both cost the same
+ * at any radius.
  *
- * Small radii, whose column sums fit 16 bits, take the vector path. There the
- * running sum is a prefix sum within eight lanes plus what the lanes before carry;
- * a mean is one multiplication by a float, mended by one where a float's rounding
- * may be off. */
+ * Small radii, for which column sums fit 16 bits, take the vector path. There the running sum is a
+ * prefix sum within eight lanes plus the carry of the previous lanes. A mean is one multiplication
+ * by a float, corrected by one where the float's rounding may be off. */
 #include "kernel/image_bodies.h"
 #include "kernel/wide.h"
 
@@ -15,7 +14,7 @@
 
 #define RADIUS_MOST 1024 /* 255 × (2r + 1)² stays below 2³² */
 #define RADIUS_SHORT 128 /* 255 × (2r + 1) stays below 2¹⁶ */
-#define RADIUS_EXACT 40  /* up to here a float's rounding cannot reach the next integer */
+#define RADIUS_EXACT 40  /* up to this radius a float's rounding cannot reach the next integer */
 #define SLACK 16         /* elements behind the columns that a vector may read */
 
 struct blur {
@@ -23,17 +22,17 @@ struct blur {
   size_t radius, channels;
   size_t margin;    /* radius pixels, in bytes of a row */
   void *columns;    /* margin + one pixel, the row, margin, SLACK: 16 or 32 bits each */
-  uint32_t *totals; /* long path: one a byte of a row */
+  uint32_t *totals; /* 32-bit path: one for each byte of a row */
 };
 
-/* The row that is `down` below y and `up` above, within the image. */
+/* Returns the row `down` below y and `up` above, clamped to the image. */
 static const unsigned char *row_at(const struct tide_image *image, size_t y, size_t down,
                                    size_t up) {
   size_t at = y + down < image->height ? y + down : image->height - 1;
   return image->rows + (at > up ? at - up : 0) * image->row;
 }
 
-/* The row that leaves the box when y enters. */
+/* Returns the row that leaves the box when y enters. */
 static const unsigned char *row_gone(const struct blur *b, size_t y) {
   return b->from.rows + (y > b->radius ? y - b->radius - 1 : 0) * b->from.row;
 }

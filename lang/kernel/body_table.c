@@ -1,9 +1,9 @@
-/* The built-in bodies: their names, parameters and one line for people. */
+/* The built-in bodies: names, parameters and a one-line description of each. */
 #include "base/alloc.h"
 #include "kernel/builtin_bodies.h"
 
-/* Where there is no OS, bodies are only described: a simulation needs to know what they take, and
- * runs none. */
+/* A freestanding build has the descriptions without the functions: a simulation needs the
+ * parameters of a body and never runs one. */
 #if __STDC_HOSTED__ && !defined(TIDE_FREESTANDING)
 #define RUN(name) tide_body_##name
 #define RING(name) tide_body_##name##_io
@@ -79,7 +79,7 @@ static const struct tide_file_ops read_ops = {{TIDE_OPS_FILE}, TIDE_IO_READ, RIN
 static const struct tide_file_ops sync_ops = {{TIDE_OPS_FILE}, TIDE_IO_SYNC, RING(sync)};
 static const struct tide_file_ops write_ops = {{TIDE_OPS_FILE}, TIDE_IO_WRITE, RING(write)};
 
-/* Sorted by name; tide_kernel_find relies on it. */
+/* Sorted by name for the binary search of tide_kernel_find. */
 static const struct tide_body bodies[] = {
     {HOST(add), WITH(add), "out = a + b, in 32-bit words"},
     {HOST(allgather), WITH(gather), "part p copies slice p of buffer p to all other buffers"},

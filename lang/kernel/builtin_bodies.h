@@ -1,8 +1,8 @@
-/* kernel/builtin_bodies.h: what the built-in bodies share.
+/* kernel/builtin_bodies.h: declarations and helpers of the built-in bodies.
  *
- * Every body is `enum tide_status tide_body_NAME(void *arguments)`; table.c
- * describes its parameters and they arrive in that order. A body trusts nothing:
- * it looks at every size before it touches a byte, and answers TIDE_INVALID. */
+ * Every body is `enum tide_status tide_body_NAME(void *arguments)`. body_table.c describes its
+ * parameters; the arguments arrive in that order. A body trusts no argument: it checks every size
+ * before it touches a byte, and returns TIDE_INVALID. */
 #ifndef TIDE_KERNEL_BUILTIN_BODIES_H
 #define TIDE_KERNEL_BUILTIN_BODIES_H
 
@@ -32,7 +32,7 @@ enum tide_status tide_body_stencil(void *arguments);
 enum tide_status tide_body_sync(void *arguments);
 enum tide_status tide_body_write(void *arguments);
 
-/* The same three for a storage ring. */
+/* Describe read, write and sync for a storage ring. */
 enum tide_status tide_body_read_io(const void *arguments, struct tide_io *out_io);
 enum tide_status tide_body_write_io(const void *arguments, struct tide_io *out_io);
 enum tide_status tide_body_sync_io(const void *arguments, struct tide_io *out_io);
@@ -42,7 +42,8 @@ typedef uint32_t tide_any_u32 __attribute__((aligned(1), may_alias));
 typedef uint64_t tide_any_u64 __attribute__((aligned(1), may_alias));
 typedef float tide_any_float __attribute__((aligned(1), may_alias));
 
-/* A buffer whose size is a multiple of `unit` and that has an address, unless it is empty. */
+/* True if the buffer's size is a multiple of `unit` and the buffer, unless empty, has an
+ * address. */
 static inline bool tide_argument_of(const struct tide_argument *buffer, uint64_t unit) {
   return buffer->size % unit == 0 && (buffer->size == 0 || buffer->data != NULL) &&
          buffer->size <= (uint64_t)PTRDIFF_MAX;

@@ -78,8 +78,8 @@ enum tide_status tide_body_hash(void *arguments) {
   return TIDE_OK;
 }
 
-/* One round of XXH64's merge: the result depends on the order of the digests. */
-static uint64_t fold(uint64_t state, uint64_t digest) {
+/* Performs one round of XXH64's merge: the result depends on the order of the digests. */
+static uint64_t fold_digest(uint64_t state, uint64_t digest) {
   const uint64_t prime1 = 0x9e3779b185ebca87u, prime2 = 0xc2b2ae3d27d4eb4fu;
   const uint64_t prime4 = 0x85ebca77c2b2ae63u;
   uint64_t round = digest * prime2;
@@ -94,7 +94,7 @@ enum tide_status tide_body_combine(void *arguments) {
   if (into->size != DIGEST_SIZE) return TIDE_INVALID;
   const tide_any_u64 *digests = from->data;
   uint64_t state = *(tide_any_u64 *)into->data;
-  for (size_t i = 0; i < from->size / DIGEST_SIZE; i++) state = fold(state, digests[i]);
+  for (size_t i = 0; i < from->size / DIGEST_SIZE; i++) state = fold_digest(state, digests[i]);
   *(tide_any_u64 *)into->data = state;
   return TIDE_OK;
 }

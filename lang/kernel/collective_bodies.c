@@ -1,8 +1,8 @@
 /* Collective bodies: allreduce, allgather, broadcast.
  *
- * N parts run side by side over the same buffers. Each buffer is cut into as many
- * slices as there are parts, and part p touches slice p of every buffer and
- * nothing else: parts share no byte, so none waits for another. */
+ * N parts run side by side over the same buffers. Each buffer is cut into as many slices as there
+ * are parts, and part p touches slice p of every buffer and nothing else. Parts share no byte, so
+ * no part waits for another. */
 #include "kernel/builtin_bodies.h"
 #include "kernel/wide.h"
 
@@ -12,12 +12,12 @@
 #define PARTS_MOST 65536
 
 struct slices {
-  unsigned char *members[MEMBERS_MOST]; /* each at its slice; NULL: not there */
-  size_t size;                          /* of one slice, in bytes */
+  unsigned char *members[MEMBERS_MOST]; /* each at its slice; NULL: absent */
+  size_t size;                          /* bytes of one slice */
 };
 
-/* Slice `part` of `parts` of every member. All that are there have one size, a multiple of `unit`.
- */
+/* Finds slice `part` of `parts` of every member. False unless all members present have the same
+ * size, a multiple of `unit`. */
 static bool cut_slice(const struct tide_argument *members, int64_t part, int64_t parts, size_t unit,
                       struct slices *out_slices) {
   if (parts < 1 || parts > PARTS_MOST || part < 0 || part >= parts) return false;
@@ -65,7 +65,7 @@ enum tide_status tide_body_allreduce(void *arguments) {
   return TIDE_OK;
 }
 
-static void spread(const struct slices *slices, size_t source) {
+static void copy_slices(const struct slices *slices, size_t source) {
   for (size_t i = 0; i < MEMBERS_MOST; i++)
     if (i != source && slices->members[i] && slices->size)
       memmove(slices->members[i], slices->members[source], slices->size);
@@ -76,7 +76,7 @@ enum tide_status tide_body_allgather(void *arguments) {
   struct slices slices;
   if (!cut_slice(a + 2, a[0].integer, a[1].integer, 1, &slices)) return TIDE_INVALID;
   if (a[0].integer >= MEMBERS_MOST || !slices.members[a[0].integer]) return TIDE_INVALID;
-  spread(&slices, (size_t)a[0].integer);
+  copy_slices(&slices, (size_t)a[0].integer);
   return TIDE_OK;
 }
 
@@ -86,6 +86,6 @@ enum tide_status tide_body_broadcast(void *arguments) {
   struct slices slices;
   if (!cut_slice(a + 3, a[0].integer, a[1].integer, 1, &slices)) return TIDE_INVALID;
   if (root < 0 || root >= MEMBERS_MOST || !slices.members[root]) return TIDE_INVALID;
-  spread(&slices, (size_t)root);
+  copy_slices(&slices, (size_t)root);
   return TIDE_OK;
 }

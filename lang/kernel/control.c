@@ -15,7 +15,7 @@ enum tide_status tide_body_fail(void *arguments) {
   return TIDE_FAILED;
 }
 
-static int64_t nanoseconds(void) {
+static int64_t now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -24,7 +24,7 @@ static int64_t nanoseconds(void) {
 enum tide_status tide_body_spin(void *arguments) {
   const struct tide_argument *a = arguments;
   if (a[0].integer < 0 || a[0].integer > SPIN_MOST_MICROSECONDS) return TIDE_INVALID;
-  int64_t end = nanoseconds() + a[0].integer * 1000;
-  while (nanoseconds() < end) {}
+  int64_t end = now_ns() + a[0].integer * 1000;
+  while (now_ns() < end) {}
   return TIDE_OK;
 }

@@ -28,7 +28,7 @@ static void add_row_narrow(uint16_t *sums, const unsigned char *row, size_t size
   add_row(sums, row, size);
 }
 
-/* One row of the result from sums down `factor` rows. */
+/* Computes one row of the result from the column sums of `factor` rows. */
 static void average_along(const uint16_t *sums, unsigned char *to, size_t pixels, size_t factor,
                           size_t channels) {
   uint32_t area = (uint32_t)(factor * factor);
@@ -42,7 +42,7 @@ static void average_along(const uint16_t *sums, unsigned char *to, size_t pixels
   }
 }
 
-/* Pixels that do not fill a whole square, at the right and the lower edge, are left out. */
+/* Ignores pixels at the right and lower edges that do not fill a whole square. */
 enum tide_status tide_body_downsample(void *arguments) {
   const struct tide_argument *a = arguments;
   int64_t width = a[2].integer, factor = a[3].integer, channels = a[4].integer;
@@ -73,18 +73,19 @@ enum tide_status tide_body_downsample(void *arguments) {
 
 /* ---- stencil -------------------------------------------------------------------- */
 
-static uint32_t weigh(uint64_t centre, uint64_t north, uint64_t south, uint64_t west,
-                      uint64_t east) {
+static uint32_t weigh_neighbours(uint64_t centre, uint64_t north, uint64_t south, uint64_t west,
+                                 uint64_t east) {
   return (uint32_t)((4 * centre + north + south + west + east) >> 3);
 }
 
 TIDE_INLINE void stencil_row(const tide_any_u32 *north, const tide_any_u32 *row,
                              const tide_any_u32 *south, tide_any_u32 *to, size_t width) {
   size_t last = width - 1;
-  to[0] = weigh(row[0], north[0], south[0], row[0], row[last ? 1 : 0]);
+  to[0] = weigh_neighbours(row[0], north[0], south[0], row[0], row[last ? 1 : 0]);
   for (size_t x = 1; x < last; x++)
-    to[x] = weigh(row[x], north[x], south[x], row[x - 1], row[x + 1]);
-  if (last) to[last] = weigh(row[last], north[last], south[last], row[last - 1], row[last]);
+    to[x] = weigh_neighbours(row[x], north[x], south[x], row[x - 1], row[x + 1]);
+  if (last)
+    to[last] = weigh_neighbours(row[last], north[last], south[last], row[last - 1], row[last]);
 }
 
 TIDE_INLINE void stencil_all(const struct tide_image *from, const struct tide_image *to) {

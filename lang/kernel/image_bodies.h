@@ -1,7 +1,7 @@
-/* kernel/image_bodies.h: a slice seen as rows. A slice is an image by itself: what lies
- * outside of it is never touched and counts as a copy of the nearest edge. */
-#ifndef TIDE_KERNEL_IMAGE_H
-#define TIDE_KERNEL_IMAGE_H
+/* kernel/image_bodies.h: a slice seen as rows of pixels. A slice is an image by itself: bytes
+ * outside of it are never touched; pixels outside of it count as copies of the nearest edge. */
+#ifndef TIDE_KERNEL_IMAGE_BODIES_H
+#define TIDE_KERNEL_IMAGE_BODIES_H
 
 #include "kernel/builtin_bodies.h"
 
@@ -13,7 +13,8 @@ struct tide_image {
   size_t height;
 };
 
-/* False unless the buffer is a whole number of rows of `width` pixels of `pixel` bytes. */
+/* Describes the buffer as an image. False unless the buffer is a whole number of rows of `width`
+ * pixels of `pixel` bytes. */
 static inline bool tide_image_of(const struct tide_argument *buffer, int64_t width, size_t pixel,
                                  struct tide_image *out_image) {
   if (width < 1 || width > INT32_MAX || !tide_argument_of(buffer, 1)) return false;

@@ -1,10 +1,11 @@
-/* read, write, sync: on a host thread, or described for a storage ring. */
+/* read, write, sync: run on a host thread, or described for a storage ring. */
 #include "device/transfer.h"
 #include "kernel/builtin_bodies.h"
 
-static enum tide_status describe(const struct tide_argument *file,
-                                 const struct tide_argument *offset,
-                                 const struct tide_argument *bytes, struct tide_io *out_io) {
+static enum tide_status describe_transfer(const struct tide_argument *file,
+                                          const struct tide_argument *offset,
+                                          const struct tide_argument *bytes,
+                                          struct tide_io *out_io) {
   if (!tide_argument_of(bytes, 1)) return TIDE_INVALID;
   if (offset->integer < 0 || bytes->size > (uint64_t)(INT64_MAX - offset->integer))
     return tide_body_report(TIDE_INVALID, 0, "offset %ld is outside of any file",
@@ -22,7 +23,7 @@ static enum tide_status describe(const struct tide_argument *file,
 /* read and write have the same parameters: file, offset, bytes. */
 enum tide_status tide_body_read_io(const void *arguments, struct tide_io *out_io) {
   const struct tide_argument *a = arguments;
-  return describe(&a[0], &a[1], &a[2], out_io);
+  return describe_transfer(&a[0], &a[1], &a[2], out_io);
 }
 
 enum tide_status tide_body_write_io(const void *arguments, struct tide_io *out_io) {

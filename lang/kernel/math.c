@@ -1,9 +1,8 @@
 /* gemm: c += a * b for square matrices of floats.
  *
- * Blocked for the caches: a panel of b, DEPTH rows by WIDTH columns, is copied
- * to the stack once and used by all rows of c; four rows of c at a time keep their
- * sums in registers. The order in which products are added depends on n alone, so
- * the result is the same bits on every run and machine. */
+ * Blocked for the caches: a panel of b, DEPTH rows by WIDTH columns, is copied to the stack once
+ * and used by all rows of c. Four rows of c at a time keep their sums in registers. The order in
+ * which products are added depends on n alone, so every run and machine computes the same bits. */
 #include "kernel/builtin_bodies.h"
 #include "kernel/wide.h"
 

@@ -1,5 +1,5 @@
-/* Plugins: bodies from a shared object. What it says about itself is checked here
- * once, so that whoever uses the table can trust it. */
+/* Plugins: bodies from a shared object. The plugin's table is checked here once, so that its users
+ * can trust it. */
 #include "base/text.h"
 #include "kernel/builtin_bodies.h"
 
@@ -12,7 +12,7 @@
 #define BODIES_MOST 4096
 #define NAME_MOST 31
 
-/* What a program's text can name: letters, digits, _ and not a digit first. */
+/* True if a program can use the name: letters, digits and _, with no digit first. */
 static bool good_name(const char *name) {
   if (!name || !name[0] || (name[0] >= '0' && name[0] <= '9')) return false;
   size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
@@ -92,7 +92,7 @@ static enum tide_status check_plugin(const char *path, const struct tide_plugin 
   return TIDE_OK;
 }
 
-/* dlopen looks for names without a slash in the system's folders; we mean the file. */
+/* Opens the file `path`. dlopen would look up a name without a slash in the system's folders. */
 static enum tide_status open_library(const char *path, void **out_handle, struct tide_diag *diag) {
   char file[PATH_MAX];
   struct tide_text text;

@@ -1,8 +1,8 @@
 /* png_write, png_read: rows of 8-bit pixels to and from a PNG file.
  *
- * libpng reports errors by jumping out, so the functions that it may leave hold
- * all their state in one struct that outlives the jump. The file is addressed by
- * offsets from its start; where its own position stands does not matter. */
+ * libpng reports errors by longjmp, so the functions that it may leave keep all their state in one
+ * struct that outlives the jump. The file is addressed by offsets from its start, independently of
+ * the descriptor's position. */
 #include "device/transfer.h"
 #include "kernel/builtin_bodies.h"
 
@@ -62,8 +62,8 @@ static size_t row_bytes(const struct codec *codec) {
 static const int color_types[] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
                                   PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
 
-/* Everything below may be left by a jump out of libpng. */
-static void encode(struct codec *codec) {
+/* The functions below may be left by a longjmp out of libpng. */
+static void encode_image(struct codec *codec) {
   if (setjmp(png_jmpbuf(codec->png))) return;
   png_set_write_fn(codec->png, codec, on_write, on_flush);
   png_set_IHDR(codec->png, codec->info, (png_uint_32)codec->width, (png_uint_32)codec->height, 8,
@@ -81,7 +81,7 @@ static bool image_size(int64_t width, int64_t height, int64_t channels) {
          channels <= 4;
 }
 
-/* The file may have been longer before. */
+/* Cuts the file to `size` bytes: it may have been longer before. */
 static enum tide_status cut_file(const struct tide_argument *file, uint64_t size) {
   int answer;
   do answer = ftruncate(file->descriptor, (off_t)size);
@@ -109,14 +109,14 @@ enum tide_status tide_body_png_write(void *arguments) {
   codec.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &codec, on_error, on_warning);
   if (!codec.png) return TIDE_NOMEM;
   codec.info = png_create_info_struct(codec.png);
-  if (codec.info) encode(&codec);
+  if (codec.info) encode_image(&codec);
   else codec.status = TIDE_NOMEM;
   png_destroy_write_struct(&codec.png, &codec.info);
   if (codec.status != TIDE_OK) return codec.status;
   return cut_file(codec.file, codec.offset);
 }
 
-/* Whatever the file holds becomes 8-bit samples in the asked number of channels. */
+/* Makes libpng convert any image to 8-bit samples in the requested number of channels. */
 static void set_transforms(struct codec *codec) {
   int color = png_get_color_type(codec->png, codec->info);
   bool transparent = (color & PNG_COLOR_MASK_ALPHA) != 0 ||
@@ -131,7 +131,7 @@ static void set_transforms(struct codec *codec) {
   if (want_alpha && !transparent) png_set_add_alpha(codec->png, 255, PNG_FILLER_AFTER);
 }
 
-/* TIDE_INVALID: the image is not the one that was asked for. */
+/* False: the image's size is not the requested one, or does not match the buffer. */
 static bool header_fits(struct codec *codec) {
   int64_t width = png_get_image_width(codec->png, codec->info);
   int64_t height = png_get_image_height(codec->png, codec->info);
@@ -143,7 +143,7 @@ static bool header_fits(struct codec *codec) {
          codec->pixels->size == row_bytes(codec) * (uint64_t)height;
 }
 
-static void decode(struct codec *codec) {
+static void decode_image(struct codec *codec) {
   if (setjmp(png_jmpbuf(codec->png))) return;
   png_set_user_limits(codec->png, SIDE_MOST, SIDE_MOST);
   png_set_read_fn(codec->png, codec, on_read);
@@ -181,7 +181,7 @@ enum tide_status tide_body_png_read(void *arguments) {
   codec.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &codec, on_error, on_warning);
   if (!codec.png) return TIDE_NOMEM;
   codec.info = png_create_info_struct(codec.png);
-  if (codec.info) decode(&codec);
+  if (codec.info) decode_image(&codec);
   else codec.status = TIDE_NOMEM;
   png_destroy_read_struct(&codec.png, &codec.info, NULL);
   return codec.status;

@@ -1,6 +1,6 @@
-/* What clients of a service can have done beside the service's own bodies. Each body looks at every
- * size before it touches a byte, and believes no byte: clients may write into their buffers at any
- * time. */
+/* Bodies that clients of a service may name, besides the service's own. Each body checks every size
+ * before it touches a byte, and trusts no byte of a buffer: clients may write into their buffers at
+ * any time. */
 #include "base/alloc.h"
 #include "kernel/builtin_bodies.h"
 
@@ -13,8 +13,8 @@ static enum tide_status body_spin(void *arguments) {
   return tide_body_spin(arguments);
 }
 
-/* Rows of pixels to squares of them, or back. */
-static enum tide_status swizzle(const struct tide_argument *a, bool back) {
+/* Copies rows of pixels to squares of pixels, or back. */
+static enum tide_status swizzle_pixels(const struct tide_argument *a, bool back) {
   const struct tide_argument *from = &a[0], *to = &a[1];
   int64_t width = a[2].integer;
   if (!tide_argument_of(from, 4) || !tide_argument_of(to, 4)) return TIDE_INVALID;
@@ -35,10 +35,10 @@ static enum tide_status swizzle(const struct tide_argument *a, bool back) {
   return TIDE_OK;
 }
 
-static enum tide_status body_tile(void *arguments) { return swizzle(arguments, false); }
-static enum tide_status body_untile(void *arguments) { return swizzle(arguments, true); }
+static enum tide_status body_tile(void *arguments) { return swizzle_pixels(arguments, false); }
+static enum tide_status body_untile(void *arguments) { return swizzle_pixels(arguments, true); }
 
-/* from over onto: 8-bit RGBA, not multiplied by alpha. */
+/* Blends `from` over `onto`: 8-bit RGBA, not multiplied by alpha. */
 static enum tide_status body_over(void *arguments) {
   const struct tide_argument *a = arguments, *from = &a[0], *onto = &a[1];
   if (!tide_argument_of(from, 4) || !tide_argument_of(onto, 4)) return TIDE_INVALID;

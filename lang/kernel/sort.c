@@ -1,8 +1,8 @@
 /* sort: 32-bit words, in place, without memory of its own.
  *
- * A radix sort from the top byte down ("American flag"): count how often each
- * byte value comes, then swap every word into its bucket, then do the same within
- * each bucket with the next byte. At most four levels deep, whatever the input. */
+ * A radix sort from the top byte down ("American flag"): count how often each byte value occurs,
+ * swap every word into its bucket, then sort each bucket by the next byte. The recursion is at most
+ * four levels deep for any input. */
 #include "kernel/builtin_bodies.h"
 
 #define BUCKETS 256
@@ -17,7 +17,7 @@ static void insertion_sort(tide_any_u32 *words, size_t count) {
   }
 }
 
-/* Swaps each word into the bucket of its byte at `shift`. ends[b] is where bucket b ends. */
+/* Swaps each word into the bucket of its byte at `shift`. Sets ends[b] to the end of bucket b. */
 static void deal_buckets(tide_any_u32 *words, size_t count, unsigned shift, size_t ends[BUCKETS]) {
   size_t heads[BUCKETS] = {0}, total = 0;
   for (size_t i = 0; i < count; i++) heads[words[i] >> shift & 255]++;

@@ -1,9 +1,9 @@
 /* kernel/wide.h: loops over vectors, written once.
  *
- * A hot function is TIDE_INLINE and is called from two small ones: a plain one,
- * and a TIDE_WIDE one that the compiler builds with 256-bit instructions. Which
- * one runs is asked once a body. The vector types work on every machine: where
- * there is no such register, the compiler splits them. */
+ * A hot function is TIDE_INLINE and is called from two small functions: a plain one, and a
+ * TIDE_WIDE one that the compiler builds with 256-bit instructions. Each body tests once which of
+ * the two to run. The vector types work on every machine: the compiler splits them where the
+ * registers are smaller. */
 #ifndef TIDE_KERNEL_WIDE_H
 #define TIDE_KERNEL_WIDE_H
 
@@ -30,12 +30,13 @@ typedef uint16_t tide_16x16 __attribute__((vector_size(32)));
 typedef int32_t tide_32x8 __attribute__((vector_size(32)));
 typedef float tide_float8 __attribute__((vector_size(32)));
 
-/* Slices start at any byte: vectors come and go by memcpy, which is one instruction. */
+/* Slices start at any byte, so vectors are loaded and stored by memcpy, which compiles to one
+ * instruction. */
 #define TIDE_LOAD(vector, address) memcpy(&(vector), (address), sizeof(vector))
 #define TIDE_STORE(vector, address) memcpy((address), &(vector), sizeof(vector))
 
-/* Eight lanes of 0..255 to eight bytes. The compilers take one lane at a time here; two packs do
- * it. */
+/* Stores eight lanes of 0..255 as eight bytes. Two packs replace the lane-by-lane code that the
+ * compilers generate here. */
 TIDE_INLINE void tide_store_bytes(const tide_32x8 *lanes, unsigned char *to) {
 #if defined(__SSE2__)
   __m128i half[2];

@@ -6,7 +6,7 @@
 
 struct tide_arena_chunk {
   struct tide_arena_chunk *next;
-  size_t size; /* of bytes */
+  size_t size; /* of `bytes` */
   _Alignas(ALIGNMENT) unsigned char bytes[];
 };
 
@@ -39,7 +39,7 @@ void *tide_arena_get(struct tide_arena *arena, size_t count, size_t size) {
   bool large = bytes > CHUNK_SIZE / 4;
   struct tide_arena_chunk *chunk = add_chunk(arena, large ? bytes : CHUNK_SIZE);
   if (!chunk) return NULL;
-  if (large && newest) { /* behind the newest, which still has room */
+  if (large && newest) { /* a large chunk goes behind the newest, which still has space */
     chunk->next = newest->next;
     newest->next = chunk;
     return chunk->bytes;

@@ -1,4 +1,4 @@
-/* program/arena.h: many small objects that go away together. */
+/* program/arena.h: many small objects that are freed together. */
 #ifndef TIDE_PROGRAM_ARENA_H
 #define TIDE_PROGRAM_ARENA_H
 
@@ -8,7 +8,7 @@ struct tide_arena_chunk;
 struct tide_arena {
   const struct tide_allocator *allocator;
   struct tide_arena_chunk *chunks;
-  size_t used; /* of the newest chunk */
+  size_t used; /* bytes used of the newest chunk */
 };
 
 static inline void tide_arena_init(struct tide_arena *arena,
@@ -16,9 +16,9 @@ static inline void tide_arena_init(struct tide_arena *arena,
   *arena = (struct tide_arena){.allocator = allocator};
 }
 void tide_arena_fini(struct tide_arena *arena);
-/* Zeroed, 16-byte aligned; NULL when there is no memory or the size overflows. */
+/* Returns zeroed memory, 16-byte aligned; NULL when there is no memory or the size overflows. */
 void *tide_arena_get(struct tide_arena *arena, size_t count, size_t size);
-/* A terminated copy. */
+/* Returns a terminated copy; NULL: no memory. */
 char *tide_arena_text(struct tide_arena *arena, const char *bytes, size_t length);
 
 #endif

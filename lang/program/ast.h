@@ -1,8 +1,8 @@
-/* program/ast.h: a program as the parser leaves it. It never changes afterwards.
+/* program/ast.h: a parsed program. It never changes after tide_program_parse.
  *
- * Expressions are postfix code, so that no depth of text can exhaust the stack
- * of whoever walks them. Every name becomes a symbol; the values of number
- * symbols, and what flat entries an array symbol stands for, are a plan's. */
+ * Expressions are postfix code, so that no nesting depth can exhaust the evaluator's stack. Every
+ * name becomes a symbol. The values of number symbols, and the table entries of array symbols, are
+ * kept by the plan. */
 #ifndef TIDE_PROGRAM_AST_H
 #define TIDE_PROGRAM_AST_H
 
@@ -11,7 +11,7 @@
 
 enum tide_verb {
   TIDE_VERB_NUMBER, /* value */
-  TIDE_VERB_NAME,   /* name: while parsing its length; then its symbol */
+  TIDE_VERB_NAME,   /* name: its length while parsing; then its symbol */
   TIDE_VERB_NEGATE,
   TIDE_VERB_NOT,
   TIDE_VERB_ADD,
@@ -27,14 +27,14 @@ enum tide_verb {
   TIDE_VERB_DIFFERENT,
   TIDE_VERB_MINIMUM,
   TIDE_VERB_MAXIMUM,
-  TIDE_VERB_AND_SKIP, /* false on top: jump, it stays; else drop it */
+  TIDE_VERB_AND_SKIP, /* false on top: jumps, and keeps the value; else drops it */
   TIDE_VERB_OR_SKIP,
-  TIDE_VERB_TRUTH /* 0 or 1 */
+  TIDE_VERB_TRUTH /* converts to 0 or 1 */
 };
 
 struct tide_instruction {
   uint32_t verb;
-  uint32_t place; /* in the text */
+  uint32_t place; /* offset in the text */
   union {
     int64_t value;
     uint32_t name;
@@ -42,14 +42,14 @@ struct tide_instruction {
   };
 };
 
-#define TIDE_EXPRESSION_STACK 160 /* values at once; the parser sees to it */
+#define TIDE_EXPRESSION_STACK 160 /* values at once; the parser's limits ensure it */
 
 struct tide_code { /* an expression; count 0: none */
   uint32_t at, count;
-  uint32_t place; /* in the text */
+  uint32_t place; /* offset in the text */
 };
 
-struct tide_name { /* in the text */
+struct tide_name { /* a span of the text */
   uint32_t at, length, line, column;
 };
 
@@ -61,12 +61,12 @@ struct tide_string_part {
   uint32_t symbol;
 };
 struct tide_string {
-  struct tide_string_part *parts; /* NULL and place 0: none, or empty */
+  struct tide_string_part *parts; /* NULL: empty, or not given */
   uint32_t line, column;
   bool given;
 };
 
-/* NAME, NAME[index], NAME[*]. */
+/* NAME, NAME[index] or NAME[*]. */
 struct tide_reference {
   struct tide_name name;
   uint32_t symbol;
@@ -95,7 +95,7 @@ struct tide_point_clause { /* a wait or signal */
 };
 
 enum tide_statement_kind {
-  TIDE_STATEMENT_OPERATION, /* also on a collective: what the target is says which */
+  TIDE_STATEMENT_OPERATION, /* on a queue or a collective, by the target's kind */
   TIDE_STATEMENT_ALLOC,
   TIDE_STATEMENT_FREE,
   TIDE_STATEMENT_HOST_SIGNAL,
@@ -114,15 +114,15 @@ struct tide_statement {
   uint32_t line, column;
 };
 
-/* Operations, allocs, frees and what the host does. */
+/* An operation, an alloc, a free or an action of the host. */
 struct tide_operation_statement {
   struct tide_statement base;
   struct tide_reference target;
   struct tide_name body;
-  struct tide_program_argument *arguments; /* of alloc and free: the buffers */
+  struct tide_program_argument *arguments; /* alloc, free: the buffers */
   struct tide_point_clause *waits, *signals;
   struct tide_program_argument *takes; /* buffers that it takes by fault */
-  struct tide_code after;              /* of takes */
+  struct tide_code after;              /* the takes' `after` time */
   struct tide_code cost;
   struct tide_string label;
   bool passable;
@@ -172,12 +172,12 @@ struct tide_symbol {
   struct tide_name name; /* line 0: built in */
   const char *text;      /* the name, terminated */
   bool array;
-  bool local; /* of a block */
+  bool local; /* declared in a block */
   bool takes; /* a queue: some operation of it takes */
   bool taken; /* a buffer: some operation takes it */
 };
 
-/* Symbols that are always there. */
+/* Predefined symbols. */
 enum { TIDE_SYMBOL_MEMBER, TIDE_SYMBOL_MEMBERS, TIDE_SYMBOL_THE_HOST, TIDE_SYMBOL_FIRST };
 
 enum tide_declaration_kind {
@@ -193,7 +193,7 @@ enum tide_declaration_kind {
   TIDE_DECLARE_COLLECTIVE
 };
 
-struct tide_declared { /* one name of a declaration */
+struct tide_declared { /* a name in a declaration */
   struct tide_declared *next;
   struct tide_name name;
   uint32_t symbol;
@@ -204,11 +204,11 @@ struct tide_declared { /* one name of a declaration */
 struct tide_option {
   struct tide_option *next;
   struct tide_name key;
-  struct tide_code value; /* or: */
+  struct tide_code value; /* or `text` */
   struct tide_string text;
 };
 
-struct tide_member { /* of a collective */
+struct tide_member { /* a member of a collective */
   struct tide_member *next;
   struct tide_reference queue;
 };
@@ -224,7 +224,7 @@ struct tide_declaration {
   struct tide_string text; /* param: the text; require: the message; file: the path */
   struct tide_name device_kind;
   struct tide_option *options;
-  struct tide_reference device; /* of a queue */
+  struct tide_reference device; /* queue: its device */
   struct tide_member *members;
   enum tide_file_mode mode;
 };
@@ -246,9 +246,10 @@ struct tide_program {
   bool resolved;
 };
 
-/* "a queue", "a number" … */
+/* Returns "a queue", "a number" … */
 const char *tide_symbol_kind_text(enum tide_symbol_kind kind);
-/* Line and column of a place in the text: reads from the start, so for errors only. */
+/* Finds the line and column of an offset in the text. Scans the text from the start, so it is for
+ * errors only. */
 void tide_program_location(const struct tide_program *program, uint32_t place, uint32_t *out_line,
                            uint32_t *out_column);
 

@@ -1,4 +1,4 @@
-/* The program of events, and the one of barriers: see baseline.h. */
+/* Order by events, and by barriers: see baseline.h. */
 #include "program/baseline.h"
 #include "base/alloc.h"
 #include "base/text.h"
@@ -10,15 +10,15 @@ struct tide_baseline {
   struct tide_graph graph;
   bool by_events;
   bool *host;                    /* by timeline: the host waits for it or signals it */
-  uint32_t *outs, *out_first;    /* who waits for an operation: edges, grouped by producer */
-  struct tide_timeline **events; /* by edge; NULL: the queue's order does it */
-  struct tide_timeline **uses;   /* by operation; NULL: it names no recycled buffer */
+  uint32_t *outs, *out_first;    /* edges, grouped by producer */
+  struct tide_timeline **events; /* by edge; NULL: ordered by the queue */
+  struct tide_timeline **uses;   /* by operation: signalled at its end; NULL: no recycled buffer */
   bool *recycles;                /* by operation */
   uint32_t *joined;              /* by operation: barriers before it, plus 1; 0: not submitted */
   uint32_t *most_waits, *most_signals; /* by queue */
   struct tide_baseline_block **blocks; /* by buffer */
   struct tide_baseline_pool pool;
-  uint32_t next; /* number of the operation that is submitted next */
+  uint32_t next; /* number of the next operation to submit */
 };
 
 static bool ordered_by_queue(const struct tide_run *run, uint32_t from, uint32_t to) {
@@ -44,7 +44,7 @@ static bool is_operation(const struct tide_step *step) {
   return step->kind == TIDE_STEP_OPERATION || step->kind == TIDE_STEP_PART;
 }
 
-/* What the graph does not tell: the host's timelines, and who names recycled buffers. */
+/* Fills `host` and `recycles`, which the graph does not contain. */
 static enum tide_status look_at_steps(struct tide_run *run, struct tide_diag *diag) {
   struct tide_baseline *b = run->baseline;
   struct tide_step step;
@@ -62,7 +62,7 @@ static enum tide_status look_at_steps(struct tide_run *run, struct tide_diag *di
   }
 }
 
-/* Edges again, grouped by whom they come from. */
+/* Groups the edges by producer. */
 static void group_edges(struct tide_run *run) {
   struct tide_baseline *b = run->baseline;
   const struct tide_graph *graph = &b->graph;
@@ -84,7 +84,9 @@ static void count_needs(struct tide_run *run) {
   }
 }
 
-#define REUSE_WAITS 64 /* room for waits for earlier users of memory; beyond it the host waits */
+#define REUSE_WAITS                                                                                \
+  64 /* slots for waits for earlier users of memory; beyond them the host waits                    \
+      */
 
 void tide_baseline_needs(const struct tide_run *run, uint32_t queue, uint32_t *out_waits,
                          uint32_t *out_signals) {
@@ -112,7 +114,7 @@ static bool make_baseline(struct tide_run *run, struct tide_baseline *b) {
          b->most_waits && b->most_signals && b->blocks;
 }
 
-/* The part of the limit that static buffers do not take; 0: no limit. */
+/* Returns the part of the limit that static buffers leave; 0: no limit. */
 static size_t left_for_scratch(const struct tide_run *run) {
   size_t left = run->params.memory;
   for (size_t i = 0; left && i < run->tables->buffer_count; i++) {
@@ -218,7 +220,8 @@ static void order_by_events(struct tide_run *run, uint32_t operation, uint32_t *
   if (b->uses[operation]) add_signal(run, signals, b->uses[operation], 1);
 }
 
-/* What the host signals is waited for as it is; what the host waits for is signalled, too. */
+/* Adds the waits for timelines that the host signals, and the signals of timelines that the host
+ * waits for. */
 static void order_with_host(struct tide_run *run, const struct tide_step *step, uint32_t *waits,
                             uint32_t *signals) {
   struct tide_baseline *b = run->baseline;
@@ -257,8 +260,8 @@ static enum tide_status order_by_barrier(struct tide_run *run, uint32_t operatio
 
 /* ---- recycled memory -------------------------------------------------------------------- */
 
-/* Does it wait for somebody who has used the buffer since it was handed out? Then it comes after
- * the past. */
+/* True if the operation waits for an earlier user of the same buffer, which already comes after the
+ * block's past. */
 static bool follows_user(const struct tide_baseline *b, const struct tide_baseline_block *block,
                          uint32_t operation) {
   const struct tide_graph_node *node = &b->graph.nodes[operation];
@@ -268,7 +271,7 @@ static bool follows_user(const struct tide_baseline *b, const struct tide_baseli
   return false;
 }
 
-/* Of the uses on a queue that works in order only the last matters. */
+/* True if the use has to be waited for: of a queue that works in order, only the last use does. */
 static bool is_last(const struct tide_run *run, const struct tide_baseline_block *block,
                     size_t which) {
   uint32_t queue = block->uses[which].queue;
@@ -278,7 +281,8 @@ static bool is_last(const struct tide_run *run, const struct tide_baseline_block
   return true;
 }
 
-/* What there is no room for is waited for by the host. */
+/* Orders an operation after the block's past uses. The host waits for uses that exceed the wait
+ * slots. */
 static enum tide_status order_block(struct tide_run *run, struct tide_baseline_block *block,
                                     uint32_t operation, uint32_t queue, uint32_t *waits,
                                     struct tide_diag *diag) {

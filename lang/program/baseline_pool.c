@@ -1,4 +1,4 @@
-/* Memory with a list of uses, for programs without frontiers. */
+/* Memory with a list of uses, for runs without frontiers. */
 #include "base/alloc.h"
 #include "memory/pool.h"
 #include "program/baseline.h"
@@ -57,8 +57,8 @@ static struct tide_baseline_block *new_block(struct tide_baseline_pool *pool, ui
   return block;
 }
 
-/* The last buffer's uses come after all before them, so they alone count; without any, the uses
- * before still do. */
+/* Drops finished uses; the others become the block's past. Uses of the last buffer come after all
+ * earlier ones, so only they count. Without any, the earlier uses still count. */
 static void drop_finished_uses(const struct tide_run *run, struct tide_baseline_block *block) {
   size_t kept = 0, first = block->use_count > block->past ? block->past : 0;
   for (size_t i = first; i < block->use_count; i++) {
@@ -71,7 +71,8 @@ static void drop_finished_uses(const struct tide_run *run, struct tide_baseline_
   memset(block->behind, 0, run->tables->queue_count * sizeof *block->behind);
 }
 
-/* The block that needs no wait on `queue`; else, by *out_waits, the one that was freed first. */
+/* Finds a free block that needs no wait on `queue`; else the one that was freed first, and sets
+ * *out_waits. */
 static struct tide_baseline_block **find_free(const struct tide_run *run,
                                               struct tide_baseline_pool *pool, uint64_t size,
                                               uint32_t queue, bool *out_waits) {
@@ -86,7 +87,8 @@ static struct tide_baseline_block **find_free(const struct tide_run *run,
   return oldest;
 }
 
-#define FREE_MOST 1024u /* free blocks that are walked through: beyond, one of them has to do */
+#define FREE_MOST                                                                                  \
+  1024u /* with this many free blocks, one of them is reused even if it needs a wait */
 
 static bool within_budget(const struct tide_baseline_pool *pool, uint64_t size) {
   if (pool->free_count >= FREE_MOST) return false;

@@ -1,4 +1,4 @@
-/* Operations find their bodies, and arguments their parameters. */
+/* Binds operations to bodies, and arguments to parameters. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "program/lex.h"
@@ -10,12 +10,12 @@ struct binder {
   struct tide_errors *errors;
   const struct tide_body_set *sets;
   size_t set_count;
-  /* The operation at hand. */
+  /* The current operation. */
   const struct tide_operation_statement *operation;
   const struct tide_body *body;
   struct tide_bound *params;
-  size_t position; /* the next parameter without a name */
-  bool named;      /* an argument with a name came */
+  size_t position; /* the next positional parameter */
+  bool named;      /* a named argument has come */
 };
 
 static const char *kind_text(enum tide_param_kind kind) {
@@ -55,7 +55,7 @@ static bool set_body(struct binder *b) {
   b->body = find_body(b, text, name->length, NULL);
   if (b->body) return true;
   struct tide_suggestion suggestion;
-  char hint[TIDE_GUESS_TEXT_MAX];
+  char hint[TIDE_SUGGESTION_MAX];
   tide_suggestion_begin(&suggestion, text, name->length);
   (void)find_body(b, text, name->length, &suggestion);
   return tide_error(b->errors, TIDE_NOT_FOUND, name->line, name->column, "unknown body '%.*s'%s",
@@ -79,14 +79,14 @@ static bool fits_param(const struct binder *b, const struct tide_param *param,
   return false;
 }
 
-/* What a body does with its file; TIDE_IO_NONE: its class does not say. */
+/* Returns the body's use of its file; TIDE_IO_NONE: not known. */
 static enum tide_io_verb verb_of(const struct tide_body_class *class_) {
   const struct tide_body_ops *ops = class_->ops;
   if (!ops || ops->kind != TIDE_OPS_FILE) return TIDE_IO_NONE;
   return ((const struct tide_file_ops *)(const void *)ops)->verb;
 }
 
-/* A file's use against how it was declared, where the body says what it does. */
+/* Checks that the body's use of a file, where known, agrees with the file's declared mode. */
 static bool file_fits(struct binder *b, const struct tide_program_argument *a) {
   uint32_t index = b->plan->spans[a->reference.symbol].first;
   const struct tide_plan_file *file = &b->plan->files[index];
@@ -124,7 +124,7 @@ static bool put_argument(struct binder *b, size_t index, const struct tide_progr
 static bool put_named(struct binder *b, const struct tide_program_argument *a) {
   const char *text = b->plan->program->text + a->name.at;
   struct tide_suggestion suggestion;
-  char hint[TIDE_GUESS_TEXT_MAX];
+  char hint[TIDE_SUGGESTION_MAX];
   tide_suggestion_begin(&suggestion, text, a->name.length);
   b->named = true;
   for (size_t i = 0; i < b->body->param_count; i++) {
@@ -171,7 +171,7 @@ static bool check_missing(struct binder *b) {
   return true;
 }
 
-/* A text without loop variables in it is worked out once. */
+/* Expands a text without loop variables once, ahead of the walk. */
 static bool fix_text(struct binder *b, struct tide_bound *bound) {
   if (!bound->argument || bound->argument->form != TIDE_FORM_STRING) return true;
   for (const struct tide_string_part *p = bound->argument->string.parts; p; p = p->next) {
@@ -234,7 +234,8 @@ static void bind_statements(struct binder *b, const struct tide_statement *first
           bind_statements(b, o);
           break;
         }
-        choice = TIDE_CONTAINER(o, struct tide_if_statement, base); /* a chain may be long */
+        choice = TIDE_CONTAINER(o, struct tide_if_statement,
+                                base); /* iterates, since a chain may be long */
         bind_statements(b, choice->then);
       }
     }

@@ -37,7 +37,7 @@ static uint32_t new_held(struct tide_dry_run *r) {
     r->held_free = r->held[at].next;
     return at;
   }
-  if (r->held_count == 0) r->held_count = 1; /* 0 means none */
+  if (r->held_count == 0) r->held_count = 1; /* index 0 means none */
   if (r->held_count >= UINT32_MAX || !tide_array_reserve(r->allocator, &r->held, &r->held_capacity,
                                                          r->held_count + 1, sizeof *r->held)) {
     tide_error_no_memory(r->errors);
@@ -84,7 +84,7 @@ static bool copy_values(struct tide_dry_run *r, const struct tide_step_value *va
   return true;
 }
 
-/* ---- who waits for a timeline: a pairing heap ------------------------------------------- */
+/* ---- waiters of a timeline: a pairing heap ----------------------------------------------- */
 
 static uint32_t meld_held(struct tide_dry_run *r, uint32_t a, uint32_t b) {
   struct tide_held *held = r->held;
@@ -100,7 +100,7 @@ static uint32_t meld_held(struct tide_dry_run *r, uint32_t a, uint32_t b) {
   return a;
 }
 
-static void await(struct tide_dry_run *r, uint32_t op, const struct tide_held_value *wait) {
+static void await_value(struct tide_dry_run *r, uint32_t op, const struct tide_held_value *wait) {
   uint32_t *heap = &r->timelines[wait->timeline].heap;
   r->held[op].awaited = wait->value;
   r->held[op].child = r->held[op].sibling = 0;
@@ -110,7 +110,7 @@ static void await(struct tide_dry_run *r, uint32_t op, const struct tide_held_va
 static uint32_t pop_held(struct tide_dry_run *r, uint32_t *heap) {
   struct tide_held *held = r->held;
   uint32_t top = *heap, rest = held[top].child, pairs = 0, merged = 0;
-  while (rest) { /* in pairs from the left … */
+  while (rest) { /* pair from the left … */
     uint32_t a = rest, b = held[a].sibling;
     rest = b ? held[b].sibling : 0;
     held[a].sibling = 0;
@@ -119,7 +119,7 @@ static uint32_t pop_held(struct tide_dry_run *r, uint32_t *heap) {
     held[a].sibling = pairs;
     pairs = a;
   }
-  while (pairs) { /* … then all into one from the right */
+  while (pairs) { /* … then meld all from the right */
     uint32_t next = held[pairs].sibling;
     held[pairs].sibling = 0;
     merged = meld_held(r, merged, pairs);
@@ -129,7 +129,7 @@ static uint32_t pop_held(struct tide_dry_run *r, uint32_t *heap) {
   return top;
 }
 
-/* ---- going on ------------------------------------------------------------------------------ */
+/* ---- progress ------------------------------------------------------------------------------- */
 
 static void make_ready(struct tide_dry_run *r, uint32_t op) {
   r->held[op].next_ready = r->ready;
@@ -143,7 +143,7 @@ static void raise_value(struct tide_dry_run *r, uint32_t timeline, uint64_t valu
   while (t->heap && r->held[t->heap].awaited <= value) make_ready(r, pop_held(r, &t->heap));
 }
 
-/* Takes the first of a queue out; the next one moves up. */
+/* Removes the first operation of a queue; the next one becomes ready. */
 static void leave_queue(struct tide_dry_run *r, uint32_t op) {
   struct tide_dry_run_queue *queue = &r->queues[r->held[op].queue];
   queue->first = r->held[op].next;
@@ -151,7 +151,7 @@ static void leave_queue(struct tide_dry_run *r, uint32_t op) {
   else make_ready(r, queue->first);
 }
 
-static void complete(struct tide_dry_run *r, uint32_t op) {
+static void complete_operation(struct tide_dry_run *r, uint32_t op) {
   struct tide_held *held = &r->held[op];
   for (uint32_t s = held->signals; s; s = r->values[s].next)
     raise_value(r, r->values[s].timeline, r->values[s].value);
@@ -162,7 +162,7 @@ static void complete(struct tide_dry_run *r, uint32_t op) {
   r->held_free = op;
 }
 
-/* A part that only waits for the others. The last one lets all of them go. */
+/* Notes that a part waits only for the other parts. The last part completes all of them. */
 static void join_collective(struct tide_dry_run *r, uint32_t op) {
   const struct tide_plan_collective *plan = &r->plan->collectives[r->held[op].collective];
   struct tide_dry_run_collective *c = &r->collectives[r->held[op].collective];
@@ -170,11 +170,13 @@ static void join_collective(struct tide_dry_run *r, uint32_t op) {
   r->held[op].arrived = true;
   if (++c->arrived_count < plan->queue_count) return;
   c->arrived_count = 0;
-  for (size_t i = 0; i < plan->queue_count; i++) complete(r, r->queues[plan->queues[i]].first);
+  for (size_t i = 0; i < plan->queue_count; i++)
+    complete_operation(r, r->queues[plan->queues[i]].first);
   raise_value(r, plan->timeline, ++c->done);
 }
 
-/* Looks at what is first in its queue, or stands apart. */
+/* Advances an operation that is first in its queue, or has left it: drops its satisfied waits, then
+ * completes it or awaits the next value. */
 static void look_at_held(struct tide_dry_run *r, uint32_t op) {
   struct tide_held *held = &r->held[op];
   while (held->waits) {
@@ -185,7 +187,7 @@ static void look_at_held(struct tide_dry_run *r, uint32_t op) {
         leave_queue(r, op);
         held->apart = true;
       }
-      await(r, op, wait);
+      await_value(r, op, wait);
       return;
     }
     held->waits = wait->next;
@@ -193,7 +195,7 @@ static void look_at_held(struct tide_dry_run *r, uint32_t op) {
     r->value_free = at;
   }
   if (held->collective != TIDE_PLAN_NONE) join_collective(r, op);
-  else complete(r, op);
+  else complete_operation(r, op);
 }
 
 static void go_on(struct tide_dry_run *r) {
@@ -206,7 +208,7 @@ static void go_on(struct tide_dry_run *r) {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static bool satisfied(const struct tide_dry_run *r, const struct tide_step *step) {
+static bool is_satisfied(const struct tide_dry_run *r, const struct tide_step *step) {
   for (size_t i = 0; i < step->wait_count; i++) {
     if (step->waits[i].value > r->timelines[step->waits[i].timeline].reached) return false;
   }
@@ -241,7 +243,8 @@ static bool hold_step(struct tide_dry_run *r, const struct tide_step *step) {
   return true;
 }
 
-/* The line of a held operation that would satisfy a wait. Looks at all of them: for errors only. */
+/* Returns the line of a held operation that would satisfy a wait; 0: none. Searches all of them, so
+ * it is for errors only. */
 static uint32_t held_signaller(const struct tide_dry_run *r, const struct tide_step_value *wait) {
   for (uint32_t op = 1; op < r->held_count; op++) {
     if (r->held[op].number == UINT64_MAX) continue;
@@ -265,7 +268,7 @@ static void host_wait(struct tide_dry_run *r, const struct tide_step *step) {
 bool tide_dry_run_step(struct tide_dry_run *r, const struct tide_step *step) {
   switch (step->kind) {
     case TIDE_STEP_OPERATION:
-      if (!r->queues[step->queue].first && satisfied(r, step)) signal_all(r, step);
+      if (!r->queues[step->queue].first && is_satisfied(r, step)) signal_all(r, step);
       else if (!hold_step(r, step)) return false;
       break;
     case TIDE_STEP_PART:

@@ -1,12 +1,13 @@
-/* program/dry_run.h: could this program ever come to its end? Runs through the steps
- * as if every operation took no time: one that waits for what is not signalled yet
- * is held, with all that stands behind it in its queue, until it is. What is held
- * at the end waits for ever; why is found by following who waits for whom.
+/* program/dry_run.h: checks that a program can terminate.
  *
- * Memory is needed for what is held at the same time only; a program that signals
- * first and waits afterwards needs none. */
-#ifndef TIDE_PROGRAM_REHEARSAL_H
-#define TIDE_PROGRAM_REHEARSAL_H
+ * Runs through the steps as if every operation took no time. An operation with an unsatisfied wait
+ * is held, with all operations behind it in its queue, until the wait is satisfied. Operations
+ * still held at the end wait for ever; the dependencies between them show the reason.
+ *
+ * Memory is needed only for operations that are held at the same time: a program that signals first
+ * and waits afterwards needs none. */
+#ifndef TIDE_PROGRAM_DRY_RUN_H
+#define TIDE_PROGRAM_DRY_RUN_H
 
 #include "program/plan.h"
 
@@ -21,33 +22,32 @@ struct tide_dry_run {
   const struct tide_plan *plan;
   const struct tide_allocator *allocator;
   struct tide_errors *errors;
-  /* Held operations and their waits and signals: numbered from 1, unused ones in a list. */
+  /* Held operations, and their waits and signals: indices start at 1; unused entries form a
+   * list. */
   struct tide_held *held;
   size_t held_count, held_capacity;
   uint32_t held_free;
   struct tide_held_value *values;
   size_t value_count, value_capacity;
   uint32_t value_free;
-  uint32_t ready; /* to look at again */
+  uint32_t ready; /* operations to examine again, a list by `next_ready` */
   struct tide_dry_run_queue *queues;
   struct tide_dry_run_timeline *timelines;
   struct tide_dry_run_collective *collectives;
-  struct tide_stuck *stuck; /* waits of the host that nothing before them satisfies */
+  struct tide_stuck *stuck; /* waits of the host that no earlier step satisfies */
   size_t stuck_count;
 };
 
 bool tide_dry_run_init(struct tide_dry_run *r, const struct tide_plan *plan,
                        struct tide_errors *errors);
 void tide_dry_run_fini(struct tide_dry_run *r);
-/* Takes the next step. False: no memory. */
+/* Processes the next step. False: no memory. */
 bool tide_dry_run_step(struct tide_dry_run *r, const struct tide_step *step);
-/* The stream is over: reports what could never run. Uses the plan's timelines[].last. In
- * dry_run_cycles.c.
- */
+/* Ends the dry run and reports the operations that can never run. Reads the plan's
+ * timelines[].last. Defined in dry_run_cycles.c. */
 bool tide_dry_run_finish(struct tide_dry_run *r);
 
-/* ---- for dry run.c and dry_run_cycles.c ---------------------------------------------------------
- */
+/* ---- shared by dry_run.c and dry_run_cycles.c ------------------------------------------------ */
 
 #define TIDE_STUCK_MAX 8
 
@@ -58,18 +58,18 @@ struct tide_held_value {
 };
 
 struct tide_held {
-  uint64_t number; /* of its step; UINT64_MAX: unused */
+  uint64_t number; /* number of its step; UINT64_MAX: unused */
   uint32_t line, column;
   uint32_t queue;
-  uint32_t next; /* in its queue, in the unused list, or among those who have arrived */
+  uint32_t next; /* list of its queue, or of the unused */
   uint32_t next_ready;
   uint32_t waits, signals;
-  uint64_t awaited; /* by its first wait, while it is in that timeline's heap */
+  uint64_t awaited; /* value of its first wait, while it is in that timeline's heap */
   uint32_t child, sibling;
-  uint32_t collective; /* a part; else TIDE_PLAN_NONE */
+  uint32_t collective; /* the collective of a part; else TIDE_PLAN_NONE */
   bool passable;
-  bool apart;   /* passable and held: those behind it went on */
-  bool arrived; /* a part that only waits for the others */
+  bool apart;   /* passable and held: later operations of its queue went on */
+  bool arrived; /* a part that waits only for the other parts */
   uint32_t visited;
 };
 
@@ -81,13 +81,12 @@ struct tide_dry_run_timeline {
   uint32_t heap; /* held operations, the smallest awaited value on top */
 };
 struct tide_dry_run_collective {
-  uint32_t arrived; /* a list */
   uint32_t arrived_count;
-  uint64_t done; /* instances */
+  uint64_t done; /* instances completed */
 };
 struct tide_stuck {
   uint32_t line, column;
-  uint32_t by_line; /* of the held operation that would signal it; 0: none before */
+  uint32_t by_line; /* line of the held operation that would signal it; 0: no held operation does */
   struct tide_step_value wait;
 };
 

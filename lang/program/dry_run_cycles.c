@@ -1,10 +1,11 @@
-/* What a dry run left over: waits for what nobody signals, and cycles. */
+/* Reports the operations that a dry run could not finish: waits for values without a signaller, and
+ * cycles. */
 #include "base/alloc.h"
 #include "program/dry_run.h"
 
-#define SHOWN_MAX 5 /* steps of a cycle in its message */
+#define SHOWN_MAX 5 /* steps of a cycle shown in its message */
 
-struct entry { /* of a list that is sorted by major, then minor */
+struct entry { /* sorted by major, then minor */
   uint64_t major, minor;
   uint32_t op;
 };
@@ -23,7 +24,7 @@ static bool is_less(const struct entry *a, const struct entry *b) {
   return a->major < b->major || (a->major == b->major && a->minor < b->minor);
 }
 
-static void sift(struct entry *entries, size_t at, size_t count) {
+static void sift_down(struct entry *entries, size_t at, size_t count) {
   struct entry moving = entries[at];
   for (size_t child; (child = 2 * at + 1) < count; at = child) {
     if (child + 1 < count && is_less(&entries[child], &entries[child + 1])) child++;
@@ -33,19 +34,19 @@ static void sift(struct entry *entries, size_t at, size_t count) {
   entries[at] = moving;
 }
 
-static void sort(struct entry *entries, size_t count) {
-  for (size_t i = count / 2; i-- > 0;) sift(entries, i, count);
+static void sort_entries(struct entry *entries, size_t count) {
+  for (size_t i = count / 2; i-- > 0;) sift_down(entries, i, count);
   for (size_t last = count; last-- > 1;) {
     struct entry swap = entries[0];
     entries[0] = entries[last];
     entries[last] = swap;
-    sift(entries, 0, last);
+    sift_down(entries, 0, last);
   }
 }
 
-/* ---- what is left -------------------------------------------------------------------- */
+/* ---- held operations ----------------------------------------------------------------- */
 
-static bool collect(struct reporter *p) {
+static bool collect_held(struct reporter *p) {
   struct tide_dry_run *r = p->r;
   for (uint32_t op = 1; op < r->held_count; op++) {
     if (r->held[op].number == UINT64_MAX) continue;
@@ -62,18 +63,18 @@ static bool collect(struct reporter *p) {
     for (uint32_t s = r->held[op].signals; s; s = r->values[s].next)
       p->signals[signals++] = (struct entry){r->values[s].timeline, r->values[s].value, op};
   }
-  sort(p->ops, p->op_count);
-  sort(p->signals, p->signal_count);
+  sort_entries(p->ops, p->op_count);
+  sort_entries(p->signals, p->signal_count);
   return true;
 }
 
-static void forget(struct reporter *p) {
+static void free_entries(struct reporter *p) {
   tide_free(p->r->allocator, p->ops, p->op_count, sizeof *p->ops);
   tide_free(p->r->allocator, p->signals, p->signal_count, sizeof *p->signals);
 }
 
-/* The held operation that signals the smallest value >= value; 0: none. */
-static uint32_t signaller(const struct reporter *p, uint32_t timeline, uint64_t value) {
+/* Returns the held operation that signals the smallest value >= value; 0: none. */
+static uint32_t find_signaller(const struct reporter *p, uint32_t timeline, uint64_t value) {
   struct entry wanted = {timeline, value, 0};
   size_t low = 0, high = p->signal_count;
   while (low < high) {
@@ -84,7 +85,7 @@ static uint32_t signaller(const struct reporter *p, uint32_t timeline, uint64_t 
   return low < p->signal_count && p->signals[low].major == timeline ? p->signals[low].op : 0;
 }
 
-/* ---- never ----------------------------------------------------------------------------- */
+/* ---- values never signalled --------------------------------------------------------------- */
 
 static void report_never(struct reporter *p, uint32_t line, uint32_t column, uint32_t timeline,
                          uint64_t value) {
@@ -101,7 +102,7 @@ static void report_never(struct reporter *p, uint32_t line, uint32_t column, uin
   }
 }
 
-/* Waits above a timeline's last value; of a place in the text the first one only. */
+/* Reports waits above a timeline's last value, once for each position in the text. */
 static bool find_never(struct reporter *p) {
   struct tide_dry_run *r = p->r;
   struct {
@@ -157,7 +158,7 @@ struct edge {
   const struct tide_held_value *wait;
 };
 
-/* A member that has not arrived: what is first in its queue. */
+/* Returns the first operation in the queue of a member that has not arrived; 0: none. */
 static uint32_t missing_member(const struct tide_dry_run *r, uint32_t collective) {
   const struct tide_plan_collective *plan = &r->plan->collectives[collective];
   for (size_t i = 0; i < plan->queue_count; i++) {
@@ -167,8 +168,8 @@ static uint32_t missing_member(const struct tide_dry_run *r, uint32_t collective
   return 0;
 }
 
-/* Why an operation cannot go on. */
-static struct edge blocker(const struct reporter *p, uint32_t op) {
+/* Returns the reason why an operation cannot proceed, and its blocker. */
+static struct edge find_blocker(const struct reporter *p, uint32_t op) {
   const struct tide_dry_run *r = p->r;
   const struct tide_held *held = &r->held[op];
   uint32_t first = r->queues[held->queue].first;
@@ -177,7 +178,7 @@ static struct edge blocker(const struct reporter *p, uint32_t op) {
     const struct tide_held_value *wait = &r->values[w];
     if (wait->value <= r->timelines[wait->timeline].reached) continue;
     uint32_t collective = r->plan->timelines[wait->timeline].collective;
-    uint32_t to = collective == TIDE_PLAN_NONE ? signaller(p, wait->timeline, wait->value)
+    uint32_t to = collective == TIDE_PLAN_NONE ? find_signaller(p, wait->timeline, wait->value)
                                                : missing_member(r, collective);
     return (struct edge){to ? EDGE_WAIT : EDGE_NONE, to, wait};
   }
@@ -186,8 +187,8 @@ static struct edge blocker(const struct reporter *p, uint32_t op) {
   return (struct edge){to ? EDGE_COLLECTIVE : EDGE_NONE, to, NULL};
 }
 
-static void describe(const struct reporter *p, struct tide_text *text, uint32_t op,
-                     const struct edge *edge) {
+static void describe_edge(const struct reporter *p, struct tide_text *text, uint32_t op,
+                          const struct edge *edge) {
   const struct tide_dry_run *r = p->r;
   uint32_t line = r->held[op].line, to = r->held[edge->to].line;
   switch (edge->kind) {
@@ -207,7 +208,7 @@ static void describe(const struct reporter *p, struct tide_text *text, uint32_t 
   }
 }
 
-/* An operation that is its own blocker. */
+/* Reports an operation that blocks itself. */
 static void report_own(struct tide_dry_run *r, uint32_t op, const struct tide_held_value *wait) {
   const struct tide_held *held = &r->held[op];
   const struct tide_plan_timeline *t = &r->plan->timelines[wait->timeline];
@@ -223,12 +224,12 @@ static void report_own(struct tide_dry_run *r, uint32_t op, const struct tide_he
   }
 }
 
-/* `start` is the cycle's first operation in the program. */
+/* Reports a cycle. `start` is its first operation in the program. */
 static void report_cycle(struct reporter *p, uint32_t start) {
   char message[256];
   struct tide_text text;
   struct tide_dry_run *r = p->r;
-  struct edge edge = blocker(p, start);
+  struct edge edge = find_blocker(p, start);
   size_t shown = 0;
   tide_text_init(&text, message, sizeof message);
   if (edge.to == start && edge.kind == EDGE_WAIT) {
@@ -236,30 +237,30 @@ static void report_cycle(struct reporter *p, uint32_t start) {
     return;
   }
   for (uint32_t op = start;; op = edge.to) {
-    edge = blocker(p, op);
+    edge = find_blocker(p, op);
     if (shown == SHOWN_MAX) {
       tide_text_format(&text, ", and so on back to line %u", r->held[start].line);
       break;
     }
     if (shown++) tide_text_format(&text, ", ");
-    describe(p, &text, op, &edge);
+    describe_edge(p, &text, op, &edge);
     if (edge.to == start) break;
   }
   tide_error(r->errors, TIDE_DEADLOCK, r->held[start].line, r->held[start].column,
              "the program is cyclic: %s", message);
 }
 
-/* From the first that is held, along what blocks it, until something comes twice. */
+/* Follows the blockers of the first held operation until one comes twice. */
 static void find_cycle(struct reporter *p) {
   struct tide_dry_run *r = p->r;
   uint32_t op = p->ops[0].op, first;
   while (op && !r->held[op].visited) {
     r->held[op].visited = 1;
-    op = blocker(p, op).to;
+    op = find_blocker(p, op).to;
   }
   if (!op) return;
   first = op;
-  for (uint32_t at = blocker(p, op).to; at != op; at = blocker(p, at).to) {
+  for (uint32_t at = find_blocker(p, op).to; at != op; at = find_blocker(p, at).to) {
     if (r->held[at].number < r->held[first].number) first = at;
   }
   report_cycle(p, first);
@@ -267,11 +268,11 @@ static void find_cycle(struct reporter *p) {
 
 bool tide_dry_run_finish(struct tide_dry_run *dry_run) {
   struct reporter p = {.r = dry_run};
-  if (dry_run->errors->count == 0 && collect(&p)) {
+  if (dry_run->errors->count == 0 && collect_held(&p)) {
     bool never = find_never(&p);
     report_stuck_host(&p);
     if (!never && !dry_run->stuck_count && p.op_count) find_cycle(&p);
   }
-  forget(&p);
+  free_entries(&p);
   return dry_run->errors->count == 0;
 }

@@ -33,7 +33,7 @@ bool tide_error(struct tide_errors *errors, enum tide_status status, uint32_t li
 }
 
 bool tide_error_no_memory(struct tide_errors *errors) {
-  /* Said once, and in the status whatever came before: what was found is not all. */
+  /* Reported once, and overrides the status of earlier errors: the list of errors is incomplete. */
   if (errors->status != TIDE_NOMEM) {
     add_text(errors, TIDE_NOMEM, "%s", tide_status_text(TIDE_NOMEM));
     errors->status = TIDE_NOMEM;

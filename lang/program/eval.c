@@ -1,8 +1,9 @@
 #include "program/eval.h"
 #include "base/check.h"
 
-/* Without the 128-bit helper functions that a freestanding build does not have. */
-static bool multiply(int64_t a, int64_t b, int64_t *out) {
+/* Multiplies without the 128-bit helper functions, which a freestanding build lacks. False:
+ * overflow. */
+static bool multiply_checked(int64_t a, int64_t b, int64_t *out) {
   if (a >= INT32_MIN && a <= INT32_MAX && b >= INT32_MIN && b <= INT32_MAX) {
     *out = a * b;
     return true;
@@ -15,11 +16,11 @@ static bool multiply(int64_t a, int64_t b, int64_t *out) {
 
 enum outcome { GOOD, OVERFLOW, BY_ZERO };
 
-static enum outcome arithmetic(uint32_t verb, int64_t a, int64_t b, int64_t *out) {
+static enum outcome apply_binary(uint32_t verb, int64_t a, int64_t b, int64_t *out) {
   switch (verb) {
     case TIDE_VERB_ADD: return __builtin_add_overflow(a, b, out) ? OVERFLOW : GOOD;
     case TIDE_VERB_SUBTRACT: return __builtin_sub_overflow(a, b, out) ? OVERFLOW : GOOD;
-    case TIDE_VERB_MULTIPLY: return multiply(a, b, out) ? GOOD : OVERFLOW;
+    case TIDE_VERB_MULTIPLY: return multiply_checked(a, b, out) ? GOOD : OVERFLOW;
     case TIDE_VERB_DIVIDE:
       if (b == 0) return BY_ZERO;
       if (b == -1) return __builtin_sub_overflow((int64_t)0, a, out) ? OVERFLOW : GOOD;
@@ -41,9 +42,9 @@ static enum outcome arithmetic(uint32_t verb, int64_t a, int64_t b, int64_t *out
   }
 }
 
-static bool complain(const struct tide_program *program, struct tide_errors *errors,
-                     const struct tide_instruction *instruction, enum outcome outcome, int64_t a,
-                     int64_t b) {
+static bool report_outcome(const struct tide_program *program, struct tide_errors *errors,
+                           const struct tide_instruction *instruction, enum outcome outcome,
+                           int64_t a, int64_t b) {
   static const char *const signs[] = {
       [TIDE_VERB_NEGATE] = "-",   [TIDE_VERB_ADD] = "+",    [TIDE_VERB_SUBTRACT] = "-",
       [TIDE_VERB_MULTIPLY] = "*", [TIDE_VERB_DIVIDE] = "/", [TIDE_VERB_REMAINDER] = "%"};
@@ -59,8 +60,10 @@ static bool complain(const struct tide_program *program, struct tide_errors *err
                     (long long)a, sign, (long long)b);
 }
 
-/* What takes one value, or jumps. Returns the next instruction's index. */
-static uint32_t unary(const struct tide_instruction *in, uint32_t at, int64_t *stack, size_t *top) {
+/* Executes an instruction that takes one value, or jumps. Returns the index of the next
+ * instruction. */
+static uint32_t apply_unary(const struct tide_instruction *in, uint32_t at, int64_t *stack,
+                            size_t *top) {
   switch (in->verb) {
     case TIDE_VERB_NOT: stack[*top - 1] = stack[*top - 1] == 0; return at + 1;
     case TIDE_VERB_TRUTH: stack[*top - 1] = stack[*top - 1] != 0; return at + 1;
@@ -85,14 +88,14 @@ bool tide_evaluate(const struct tide_program *program, const int64_t *values, st
     } else if (in->verb == TIDE_VERB_NEGATE) {
       int64_t value = stack[top - 1];
       if (__builtin_sub_overflow((int64_t)0, value, &stack[top - 1]))
-        return complain(program, errors, in, OVERFLOW, 0, value);
+        return report_outcome(program, errors, in, OVERFLOW, 0, value);
       at++;
     } else if (in->verb == TIDE_VERB_NOT || in->verb >= TIDE_VERB_AND_SKIP) {
-      at = unary(in, at, stack, &top);
+      at = apply_unary(in, at, stack, &top);
     } else {
       int64_t a = stack[top - 2], b = stack[top - 1];
-      enum outcome outcome = arithmetic(in->verb, a, b, &stack[top - 2]);
-      if (outcome != GOOD) return complain(program, errors, in, outcome, a, b);
+      enum outcome outcome = apply_binary(in->verb, a, b, &stack[top - 2]);
+      if (outcome != GOOD) return report_outcome(program, errors, in, outcome, a, b);
       top--;
       at++;
     }

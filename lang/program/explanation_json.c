@@ -1,4 +1,4 @@
-/* The explanation for scripts, and for the page. */
+/* The explanation as JSON, for scripts and for the page of `tidemark view`. */
 #include "base/alloc.h"
 #include "program/explanation.h"
 
@@ -13,7 +13,7 @@ void tide_explain_step(const struct tide_plan *plan, const struct tide_step *ste
   memcpy(buffer + end, "…", 4);
 }
 
-/* Most are short; one of 255 entries is not. */
+/* Writes a frontier. Most frontiers fit the buffer; one of 255 entries does not. */
 static void put_frontier(const struct tide_explanation *e, struct tide_json *json, const char *key,
                          const struct tide_frontier *frontier) {
   static const struct tide_frontier empty = {.capacity = 1};

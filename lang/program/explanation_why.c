@@ -1,4 +1,4 @@
-/* Why a wait is in its class, in a sentence. */
+/* Sentences that explain the class of a wait. */
 #include "base/alloc.h"
 #include "program/explanation.h"
 
@@ -25,9 +25,11 @@ const char *tide_explain_reuse(unsigned reuse) {
   return reuse < 4 ? reuses[reuse] : "";
 }
 
-/* The first operation of the queue that knew it when it started. */
-static const struct tide_explained *learned(const struct tide_explanation *e, uint32_t queue,
-                                            const struct tide_explained_wait *wait) {
+/* Returns the first operation of the queue that started with the awaited epoch in its frontier;
+ * NULL: none. */
+static const struct tide_explained *find_known_since(const struct tide_explanation *e,
+                                                     uint32_t queue,
+                                                     const struct tide_explained_wait *wait) {
   const struct tide_explained_queue *from = &e->queues[queue];
   for (size_t i = 0; i < from->count && from->sequences[i]; i++) {
     const struct tide_explained *explained = &from->operations[from->sequences[i] - 1];
@@ -47,7 +49,7 @@ static void why_known(const struct tide_explanation *e, uint32_t queue,
     tide_text_format(text, "%s signals it, which comes before this in the same queue", name);
     return;
   }
-  const struct tide_explained *first = learned(e, queue, wait);
+  const struct tide_explained *first = find_known_since(e, queue, wait);
   if (!first || first == explained)
     tide_text_format(text, "%s signals it, and another of these waits comes after that", name);
   else

@@ -1,28 +1,29 @@
-/* The one layout. Only spaces and line ends change, never a token, so the result is
- * the same program; comments are tokens here. */
+/* Formats a program in the one layout. Only spaces and line ends change, never a token, so the
+ * result is the same program. Comments are tokens here. */
 #include "base/text.h"
 #include "program/ast.h"
 #include "program/lex.h"
 
 #define INDENT 2
-#define CONTINUATION 4 /* of an operation's further lines */
+#define CONTINUATION 4 /* indentation of an operation's further lines */
 
 struct formatter {
   struct tide_lexer lexer;
   struct tide_text out;
   struct tide_token token;
-  struct tide_token code; /* the last one that is no comment */
+  struct tide_token code; /* the last token that is no comment */
   bool began;             /* something was written */
-  bool after_comment;     /* the last thing written is one */
-  uint32_t newlines;      /* in the text, since the last thing written */
-  uint32_t depth;         /* of blocks */
+  bool after_comment;     /* the last token written is a comment */
+  uint32_t newlines;      /* line ends in the text since the last token written */
+  uint32_t depth;         /* depth of blocks */
   uint32_t brackets;
   bool operation;        /* this statement has had its ':' */
-  bool clause;           /* … and a clause */
+  bool clause;           /* this statement has had a clause */
   bool host;             /* `code` is the colon of `host:` */
   bool body;             /* `code` is the word behind ':' */
-  bool behind_operand;   /* what stands before `code` ends an operand */
-  int comments_continue; /* comment lines belong to the statement: 1, not: 0, not known: -1 */
+  bool behind_operand;   /* the token before `code` ends an operand */
+  int comments_continue; /* comment lines belong to the statement: 1; they do not: 0; not known: -1
+                          */
 };
 
 static const char *text_of(const struct formatter *f, const struct tide_token *token) {
@@ -36,10 +37,10 @@ static bool is_clause_word(const struct formatter *f, const struct tide_lexer *b
   struct tide_lexer ahead = *behind;
   struct tide_token next;
   tide_lexer_next(&ahead, &next);
-  return !tide_token_mark(&next, '='); /* an argument of that name */
+  return !tide_token_mark(&next, '='); /* otherwise an argument of that name */
 }
 
-/* Does what comes behind these comment lines go on with the statement before them? */
+/* True if the token behind these comment lines continues the statement before them. */
 static bool comments_continue(struct formatter *f) {
   if (f->comments_continue < 0) {
     struct tide_lexer ahead = f->lexer;
@@ -52,7 +53,7 @@ static bool comments_continue(struct formatter *f) {
   return f->comments_continue;
 }
 
-static bool continues(struct formatter *f) {
+static bool continues_statement(struct formatter *f) {
   if (f->token.kind == TIDE_TOKEN_COMMENT) return comments_continue(f);
   return tide_token_mark(&f->code, ',') ||
          (f->operation && is_clause_word(f, &f->lexer, &f->token));
@@ -68,7 +69,8 @@ static bool is_one_of(const struct formatter *f, const struct tide_token *token,
   return false;
 }
 
-/* Words that an operand follows. Some of them may be names, too, where no operand stands before. */
+/* True for words that an operand follows. Some of them may also be names, where no operand
+ * precedes. */
 static bool is_leading_word(const struct formatter *f, const struct tide_token *token) {
   static const char *const always[] = {"and", "cost", "if",      "initial",
                                        "not", "or",   "require", NULL};
@@ -100,7 +102,7 @@ static bool is_call(const struct formatter *f, const struct tide_token *token) {
   return tide_token_is(&f->lexer, token, "min") || tide_token_is(&f->lexer, token, "max");
 }
 
-static unsigned spaces(struct formatter *f) {
+static unsigned spaces_before(struct formatter *f) {
   const struct tide_token *before = &f->code, *token = &f->token;
   bool argument = f->operation && !f->clause && f->brackets == 0;
   if (token->kind == TIDE_TOKEN_COMMENT) return 2;
@@ -130,8 +132,8 @@ static void write_spaces(struct formatter *f, uint32_t count) {
   while (count-- > 0) tide_text_bytes(&f->out, " ", 1);
 }
 
-/* A line begins here even where the text has none. */
-static bool forced(const struct formatter *f) {
+/* True if a line begins here even where the text has none. */
+static bool needs_line_break(const struct formatter *f) {
   if (!f->began || f->token.kind == TIDE_TOKEN_COMMENT) return false;
   if (tide_token_mark(&f->code, '{') || tide_token_mark(&f->token, '}')) return true;
   return tide_token_mark(&f->code, '}') && !tide_token_is(&f->lexer, &f->token, "else");
@@ -139,7 +141,7 @@ static bool forced(const struct formatter *f) {
 
 static void begin_line(struct formatter *f) {
   bool closes = tide_token_mark(&f->token, '}');
-  bool continued = f->began && continues(f);
+  bool continued = f->began && continues_statement(f);
   bool after_open = tide_token_mark(&f->code, '{') && !f->after_comment;
   if (f->began) tide_text_bytes(&f->out, "\n", 1);
   if (f->began && f->newlines > 1 && !continued && !closes && !after_open)
@@ -170,8 +172,8 @@ static void write_token(struct formatter *f) {
   while (comment &&
          (text[length - 1] == ' ' || text[length - 1] == '\t' || text[length - 1] == '\r'))
     length--;
-  if (!f->began || f->newlines || forced(f)) begin_line(f);
-  else write_spaces(f, spaces(f));
+  if (!f->began || f->newlines || needs_line_break(f)) begin_line(f);
+  else write_spaces(f, spaces_before(f));
   tide_text_bytes(&f->out, text, length);
   f->began = true;
   f->newlines = 0;

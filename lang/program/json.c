@@ -14,7 +14,7 @@ static void put_format(struct tide_json *json, const char *format, uint64_t a, u
   put_bytes(json, buffer, text.length);
 }
 
-/* Bytes that need no care are handed on in one piece. */
+/* Writes a quoted text. Bytes that need no escape are written in one piece. */
 static void put_text(struct tide_json *json, const char *text) {
   const char *plain = text, *at = text;
   put_bytes(json, "\"", 1);

@@ -5,12 +5,12 @@
 
 void tide_lexer_init(struct tide_lexer *lexer, const char *text, uint32_t length) {
   *lexer = (struct tide_lexer){.text = text, .length = length, .line = 1};
-  if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark */
+  if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* skip a byte order mark */
     lexer->at = lexer->line_start = 3;
   }
 }
 
-static int peek(const struct tide_lexer *lexer, uint32_t ahead) {
+static int peek_byte(const struct tide_lexer *lexer, uint32_t ahead) {
   return lexer->length - lexer->at > ahead ? (unsigned char)lexer->text[lexer->at + ahead] : -1;
 }
 
@@ -20,12 +20,12 @@ static bool is_word(int c) { return is_letter(c) || is_digit(c) || c == '_'; }
 
 static void skip_spaces(struct tide_lexer *lexer) {
   int c;
-  while ((c = peek(lexer, 0)) == ' ' || c == '\t' || c == '\r') lexer->at++;
+  while ((c = peek_byte(lexer, 0)) == ' ' || c == '\t' || c == '\r') lexer->at++;
 }
 
 static void skip_comment(struct tide_lexer *lexer) {
   int c;
-  while ((c = peek(lexer, 0)) != '\n' && c > 0) lexer->at++;
+  while ((c = peek_byte(lexer, 0)) != '\n' && c > 0) lexer->at++;
 }
 
 static void end_line(struct tide_lexer *lexer) {
@@ -34,19 +34,19 @@ static void end_line(struct tide_lexer *lexer) {
   lexer->line_start = lexer->at;
 }
 
-static void bad(struct tide_token *token, const char *why) {
+static void mark_bad(struct tide_token *token, const char *why) {
   token->kind = TIDE_TOKEN_BAD;
   token->wrong = why;
 }
 
-/* Multiplies unless the result would not fit. */
-static bool scale(uint64_t *value, uint64_t factor) {
+/* Multiplies the value. False: the result would not fit 63 bits. */
+static bool scale_value(uint64_t *value, uint64_t factor) {
   if (*value > (uint64_t)INT64_MAX / factor) return false;
   *value *= factor;
   return true;
 }
 
-static uint64_t unit(const char *text, size_t length) {
+static uint64_t unit_factor(const char *text, size_t length) {
   static const struct {
     const char *name;
     uint64_t factor;
@@ -69,54 +69,56 @@ static void lex_number(struct tide_lexer *lexer, struct tide_token *token) {
   uint64_t value = 0;
   bool fits = true, any = false;
   token->kind = TIDE_TOKEN_NUMBER;
-  if (peek(lexer, 0) == '0' && (peek(lexer, 1) | 32) == 'x') {
+  if (peek_byte(lexer, 0) == '0' && (peek_byte(lexer, 1) | 32) == 'x') {
     base = 16;
     lexer->at += 2;
   }
-  for (int digit; (digit = digit_value(peek(lexer, 0), base)) >= 0; lexer->at++) {
+  for (int digit; (digit = digit_value(peek_byte(lexer, 0), base)) >= 0; lexer->at++) {
     any = true;
-    fits = fits && scale(&value, base) && value <= (uint64_t)INT64_MAX - (uint64_t)digit;
+    fits = fits && scale_value(&value, base) && value <= (uint64_t)INT64_MAX - (uint64_t)digit;
     value += (uint64_t)digit;
   }
   uint32_t suffix = lexer->at;
-  while (is_word(peek(lexer, 0))) lexer->at++;
+  while (is_word(peek_byte(lexer, 0))) lexer->at++;
   if (!any) {
-    bad(token, "a hexadecimal number needs digits after '0x'");
+    mark_bad(token, "a hexadecimal number needs digits after '0x'");
   } else if (lexer->at > suffix) {
-    uint64_t factor = unit(lexer->text + suffix, lexer->at - suffix);
-    if (!factor) bad(token, "unknown unit: sizes take K, M, G or T, times ns, us, ms or s");
-    else fits = fits && scale(&value, factor);
+    uint64_t factor = unit_factor(lexer->text + suffix, lexer->at - suffix);
+    if (!factor) mark_bad(token, "unknown unit: sizes take K, M, G or T, times ns, us, ms or s");
+    else fits = fits && scale_value(&value, factor);
   }
-  if (!fits && token->kind == TIDE_TOKEN_NUMBER) bad(token, "this number does not fit 63 bits");
+  if (!fits && token->kind == TIDE_TOKEN_NUMBER)
+    mark_bad(token, "this number does not fit 63 bits");
   token->value = (int64_t)value;
 }
 
 static void lex_word(struct tide_lexer *lexer, struct tide_token *token) {
   uint32_t start = lexer->at;
   token->kind = TIDE_TOKEN_WORD;
-  while (is_word(peek(lexer, 0))) lexer->at++;
-  if (lexer->at - start > TIDE_PROGRAM_NAME_MAX) bad(token, "this name is longer than 63 bytes");
+  while (is_word(peek_byte(lexer, 0))) lexer->at++;
+  if (lexer->at - start > TIDE_PROGRAM_NAME_MAX)
+    mark_bad(token, "this name is longer than 63 bytes");
 }
 
 static void lex_string(struct tide_lexer *lexer, struct tide_token *token) {
   token->kind = TIDE_TOKEN_STRING;
   lexer->at++;
   for (;;) {
-    int c = peek(lexer, 0);
+    int c = peek_byte(lexer, 0);
     if (c == '"') break;
     if (c < 0 || c == '\n') {
-      bad(token, "this text has no closing '\"'");
+      mark_bad(token, "this text has no closing '\"'");
       return;
     }
     if (c == '\\') {
       lexer->at++;
-      c = peek(lexer, 0);
+      c = peek_byte(lexer, 0);
       if (c == '\n' || c < 0) continue;
       if (c != '"' && c != '\\' && c != 'n' && c != 't') {
-        bad(token, "a '\\' in a text is followed by '\"', '\\', 'n' or 't'");
+        mark_bad(token, "a '\\' in a text is followed by '\"', '\\', 'n' or 't'");
       }
     } else if (c < ' ' && c != '\t') {
-      bad(token, "a text contains no control bytes");
+      mark_bad(token, "a text contains no control bytes");
     }
     lexer->at++;
   }
@@ -125,7 +127,7 @@ static void lex_string(struct tide_lexer *lexer, struct tide_token *token) {
 
 static void lex_mark(struct tide_lexer *lexer, struct tide_token *token) {
   static const char *const singles = "()[]{},:+-*/%=<>";
-  int c = peek(lexer, 0), next = peek(lexer, 1);
+  int c = peek_byte(lexer, 0), next = peek_byte(lexer, 1);
   token->kind = TIDE_TOKEN_MARK;
   lexer->at += 2;
   if (c == '=' && next == '=') token->mark = TIDE_MARK_EQUAL;
@@ -141,17 +143,17 @@ static void lex_mark(struct tide_lexer *lexer, struct tide_token *token) {
         return;
       }
     }
-    bad(token, NULL);
+    mark_bad(token, NULL);
   }
 }
 
-/* Line ends, and the blank lines and comments behind them, are one token. */
+/* Reads one token: a line end, and the blank lines and comments behind it. */
 static void lex_newlines(struct tide_lexer *lexer) {
   end_line(lexer);
   if (lexer->comments) return;
   for (;;) {
     skip_spaces(lexer);
-    int c = peek(lexer, 0);
+    int c = peek_byte(lexer, 0);
     if (c == '#') skip_comment(lexer);
     else if (c == '\n') end_line(lexer);
     else return;
@@ -164,17 +166,17 @@ static void begin_token(const struct tide_lexer *lexer, struct tide_token *token
 }
 
 static void lex_blank(struct tide_lexer *lexer, struct tide_token *token) {
-  if (peek(lexer, 0) == '#' && lexer->comments) {
+  if (peek_byte(lexer, 0) == '#' && lexer->comments) {
     begin_token(lexer, token);
     token->kind = TIDE_TOKEN_COMMENT;
     skip_comment(lexer);
     return;
   }
-  if (peek(lexer, 0) == '#') {
+  if (peek_byte(lexer, 0) == '#') {
     skip_comment(lexer);
     begin_token(lexer, token);
   }
-  if (peek(lexer, 0) == '\n') {
+  if (peek_byte(lexer, 0) == '\n') {
     token->kind = TIDE_TOKEN_NEWLINE;
     lex_newlines(lexer);
   }
@@ -188,7 +190,7 @@ void tide_lexer_next(struct tide_lexer *lexer, struct tide_token *out_token) {
     if (out_token->kind == TIDE_TOKEN_NEWLINE && lexer->after_comma && !lexer->comments) continue;
     break;
   }
-  int c = peek(lexer, 0);
+  int c = peek_byte(lexer, 0);
   if (out_token->kind == TIDE_TOKEN_END && c >= 0) {
     if (is_digit(c)) lex_number(lexer, out_token);
     else if (is_letter(c) || c == '_') lex_word(lexer, out_token);

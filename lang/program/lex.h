@@ -1,5 +1,5 @@
-/* program/lex.h: a text cut into tokens. Any bytes will do; what is no token
- * comes back as TIDE_TOKEN_BAD with the reason. */
+/* program/lex.h: a text cut into tokens. Any bytes are accepted; bytes that form no token come back
+ * as TIDE_TOKEN_BAD with the reason. */
 #ifndef TIDE_PROGRAM_LEX_H
 #define TIDE_PROGRAM_LEX_H
 
@@ -7,8 +7,8 @@
 
 enum tide_token_kind {
   TIDE_TOKEN_END,
-  TIDE_TOKEN_NEWLINE, /* one for any number of line ends, blank lines and comments between them */
-  TIDE_TOKEN_COMMENT, /* only when asked for */
+  TIDE_TOKEN_NEWLINE, /* any number of line ends, with blank lines and comments between them */
+  TIDE_TOKEN_COMMENT, /* only if the lexer's `comments` is set */
   TIDE_TOKEN_WORD,
   TIDE_TOKEN_NUMBER,
   TIDE_TOKEN_STRING, /* with its quotes */
@@ -16,7 +16,7 @@ enum tide_token_kind {
   TIDE_TOKEN_BAD
 };
 
-/* Marks of one byte are that byte; the others: */
+/* Marks of one byte are that byte; the others are: */
 enum tide_mark {
   TIDE_MARK_EQUAL = 128,   /* == */
   TIDE_MARK_DIFFERENT,     /* != */
@@ -28,10 +28,10 @@ enum tide_mark {
 struct tide_token {
   uint8_t kind;
   uint8_t mark;
-  uint32_t at, length; /* in the text */
+  uint32_t at, length; /* span of the text */
   uint32_t line, column;
-  int64_t value;     /* of a number */
-  const char *wrong; /* of a bad token: why */
+  int64_t value;     /* a number's value */
+  const char *wrong; /* a bad token's reason */
 };
 
 struct tide_lexer {
@@ -39,24 +39,24 @@ struct tide_lexer {
   uint32_t length;
   uint32_t at;
   uint32_t line, line_start;
-  bool comments;    /* give comments, and every line end by itself */
-  bool after_comma; /* a line that ends with a comma goes on in the next */
+  bool comments;    /* return comments, and every line end by itself */
+  bool after_comma; /* the last token was a comma: the statement continues on the next line */
 };
 
 void tide_lexer_init(struct tide_lexer *lexer, const char *text, uint32_t length);
 void tide_lexer_next(struct tide_lexer *lexer, struct tide_token *out_token);
 
-/* Is the token this word, or this mark? */
+/* True if the token is this word. tide_token_mark: true if it is this mark. */
 bool tide_token_is(const struct tide_lexer *lexer, const struct tide_token *token,
                    const char *word);
 static inline bool tide_token_mark(const struct tide_token *token, unsigned mark) {
   return token->kind == TIDE_TOKEN_MARK && token->mark == mark;
 }
-/* What stands in the text, for "found …": "'>='", "the end of the line", cut when long. */
+/* Prints the token as it follows "found": "'>='", "the end of the line"; long ones are cut. */
 size_t tide_token_print(const struct tide_lexer *lexer, const struct tide_token *token,
                         char *buffer, size_t size);
-/* wait, take, signal, cost, label, passable: words that begin a part of an operation, in a line of
- * its own if one likes. */
+/* True if the word begins a clause of an operation: wait, take, signal, cost, label, passable. A
+ * clause may start on a line of its own. */
 bool tide_word_is_clause(const char *text, size_t length);
 bool tide_word_equal(const char *text, size_t length, const char *word);
 

@@ -23,7 +23,7 @@ static uint64_t hash_name(const char *text, size_t length) {
   return hash ^ hash >> 29;
 }
 
-/* The slot where the name is, or where it would go. */
+/* Returns the slot of the name, or the empty slot where it would be inserted. */
 static size_t slot_of(const struct tide_names *names, const char *text, size_t length) {
   size_t mask = names->slot_count - 1, slot = (size_t)hash_name(text, length) & mask;
   for (; names->slots[slot]; slot = (slot + 1) & mask) {
@@ -123,7 +123,7 @@ bool tide_names_add(struct tide_names *names, const struct tide_name *name,
 
 void tide_names_leave(struct tide_names *names, size_t count) {
   while (names->visible_count > count) {
-    /* What was added last has nothing behind it on its way through the slots. */
+    /* No entry was inserted after this one, so clearing its slot breaks no probe sequence. */
     uint32_t symbol = names->visible[--names->visible_count];
     const struct tide_symbol *s = &names->program->symbols[symbol];
     names->slots[slot_of(names, s->text, s->name.length)] = 0;

@@ -1,4 +1,4 @@
-/* Blocks and statements, and what all of the parser needs. */
+/* Parses blocks and statements; also the helpers shared by all of the parser. */
 #include "base/params.h"
 #include "program/parse.h"
 #include "base/alloc.h"
@@ -124,7 +124,7 @@ static struct tide_string_part *add_part(struct tide_parser *parser,
   return part;
 }
 
-/* The text between `at` and `end` is cut where {names} stand. */
+/* Cuts the text of a string token at each {name}. */
 static bool cut_string(struct tide_parser *parser, const struct tide_token *token,
                        struct tide_string *out_string) {
   const char *text = parser->program->text;
@@ -181,31 +181,33 @@ bool tide_parse_string_or_name(struct tide_parser *parser, const char *what,
 
 static void parse_statements(struct tide_parser *parser, struct tide_statement **last);
 
-/* The next line goes on with this statement. */
-static bool continues(const struct tide_parser *parser) {
+/* True if the next line continues this statement. */
+static bool continues_statement(const struct tide_parser *parser) {
   struct tide_token next = tide_parser_peek(parser);
   return next.kind == TIDE_TOKEN_WORD &&
          tide_word_is_clause(parser->program->text + next.at, next.length);
 }
 
-/* Gives a statement up: skips to its end, over whole blocks that open in it. */
-static void recover(struct tide_parser *parser) {
+/* Skips to the end of a statement with an error, over whole blocks that open in it. */
+static void recover_statement(struct tide_parser *parser) {
   uint32_t depth = 0;
   for (;; tide_parser_advance(parser)) {
     const struct tide_token *token = &parser->token;
     if (token->kind == TIDE_TOKEN_END) return;
     if (tide_token_mark(token, '{')) depth++;
     else if (tide_token_mark(token, '}') && depth-- == 0) return;
-    else if (token->kind == TIDE_TOKEN_NEWLINE && depth == 0 && !continues(parser)) return;
+    else if (token->kind == TIDE_TOKEN_NEWLINE && depth == 0 && !continues_statement(parser))
+      return;
   }
 }
 
-/* The same behind a bad head: what is inside its block is still looked at. */
+/* Skips a statement with an error in its head. The statements inside its block are still parsed,
+ * for their errors. */
 static void recover_head(struct tide_parser *parser) {
   while (!tide_parser_at_end(parser) && !tide_token_mark(&parser->token, '{'))
     tide_parser_advance(parser);
   if (!tide_token_mark(&parser->token, '{') || parser->nesting >= TIDE_PROGRAM_NESTING_MAX) {
-    recover(parser);
+    recover_statement(parser);
     return;
   }
   struct tide_statement *ignored = NULL;
@@ -214,7 +216,7 @@ static void recover_head(struct tide_parser *parser) {
   parse_statements(parser, &ignored);
   parser->nesting--;
   tide_parser_accept(parser, '}');
-  recover(parser);
+  recover_statement(parser);
 }
 
 static bool parse_block(struct tide_parser *parser, struct tide_statement **out_first) {
@@ -253,7 +255,7 @@ static bool parse_for(struct tide_parser *parser, struct tide_statement **out_st
 static bool parse_if(struct tide_parser *parser, struct tide_statement **out_statement) {
   struct tide_if_statement *choice = NULL;
   struct tide_statement **place = out_statement;
-  do { /* `else if` is one more in the else part, without going deeper */
+  do { /* `else if` becomes the else part, without more nesting */
     choice = tide_parser_get(parser, sizeof *choice);
     if (!choice) return false;
     choice->base = (struct tide_statement){.kind = TIDE_STATEMENT_IF,
@@ -296,7 +298,7 @@ static bool parse_end(struct tide_parser *parser) {
   return true;
 }
 
-/* *out_statement stays NULL for declarations. */
+/* Parses a declaration or a statement. *out_statement stays NULL for declarations. */
 static bool parse_statement(struct tide_parser *parser, struct tide_statement **out_statement) {
   bool is;
   if (parser->token.kind != TIDE_TOKEN_WORD)
@@ -329,11 +331,11 @@ static void parse_statements(struct tide_parser *parser, struct tide_statement *
     if (!parse_statement(parser, &statement)) {
       if (tide_token_mark(&parser->token, '}') && !parser->nesting) tide_parser_advance(parser);
       if (head) recover_head(parser);
-      else recover(parser);
+      else recover_statement(parser);
       continue;
     }
     if (!parse_end(parser)) {
-      recover(parser);
+      recover_statement(parser);
       if (tide_token_mark(&parser->token, '}') && !parser->nesting) tide_parser_advance(parser);
     }
     if (!statement) continue;

@@ -1,8 +1,9 @@
-/* `QUEUE: BODY arguments wait … take … signal … cost … label … passable`, and what the host does.
- */
+/* Parses operations, `QUEUE: BODY arguments wait … take … signal … cost … label … passable`, and
+ * the actions of the host. */
 #include "program/parse.h"
 
-/* The current word begins a clause: on this line, or on the next. */
+/* True if a clause begins at the current word, or on the next line, to which the parser then
+ * advances. */
 static bool at_clause(struct tide_parser *parser) {
   struct tide_token token = parser->token;
   const char *text = parser->program->text;
@@ -18,7 +19,7 @@ static bool at_clause(struct tide_parser *parser) {
 
 /* ---- arguments ------------------------------------------------------------------ */
 
-/* Behind `name[index]`: `[offset, size]`. Behind `name[`: either. */
+/* Parses the rest of a slice `[offset, size]`, from the size on. */
 static bool parse_slice(struct tide_parser *parser, struct tide_program_argument *argument) {
   argument->sliced = true;
   return tide_parse_expression(parser, false, &argument->size) &&
@@ -36,7 +37,7 @@ static bool parse_buffer(struct tide_parser *parser, struct tide_program_argumen
     return tide_parser_expect(parser, ']', "']'");
   }
   if (!tide_parse_expression(parser, false, &first)) return false;
-  if (tide_parser_accept(parser, ',')) { /* a slice of what is no array */
+  if (tide_parser_accept(parser, ',')) { /* a slice of a buffer that is no array */
     argument->offset = first;
     return parse_slice(parser, argument);
   }
@@ -49,7 +50,7 @@ static bool parse_buffer(struct tide_parser *parser, struct tide_program_argumen
          parse_slice(parser, argument);
 }
 
-/* A name alone may be a buffer, a file, a text or a number: that is found out later. */
+/* Parses a name alone. The resolver decides whether it is a buffer, a file, a text or a number. */
 static bool parse_bare_name(struct tide_parser *parser, struct tide_program_argument *argument) {
   argument->form = TIDE_FORM_REFERENCE;
   return tide_parse_new_name(parser, "a name", &argument->reference.name) &&
@@ -92,7 +93,7 @@ static bool parse_argument(struct tide_parser *parser,
 
 static bool at_arguments(const struct tide_parser *parser) {
   if (tide_parser_at_end(parser)) return false;
-  if (tide_token_mark(&parser->token, ',')) return true; /* one is missing before it */
+  if (tide_token_mark(&parser->token, ',')) return true; /* the argument before it is missing */
   struct tide_token next = tide_parser_peek(parser);
   /* `label=…` is an argument of that name, `label …` the clause. */
   return tide_token_mark(&next, '=') || !ends_argument(parser, &parser->token);
@@ -135,7 +136,7 @@ static bool parse_signals(struct tide_parser *parser, struct tide_operation_stat
   return parse_timepoints(parser, '=', "'='", &operation->signals);
 }
 
-/* A comma-separated row of names without slices. */
+/* Parses a comma-separated list of names without slices. */
 static bool parse_row(struct tide_parser *parser, const char *what,
                       struct tide_program_argument **last) {
   do {
@@ -157,7 +158,7 @@ static bool parse_takes(struct tide_parser *parser, struct tide_operation_statem
          tide_parse_expression(parser, false, &operation->after);
 }
 
-static bool twice(struct tide_parser *parser, const char *clause, bool given) {
+static bool check_once(struct tide_parser *parser, const char *clause, bool given) {
   if (!given) return true;
   return tide_error(parser->errors, TIDE_CORRUPT, parser->token.line, parser->token.column,
                     "an operation has one '%s'", clause);
@@ -165,17 +166,17 @@ static bool twice(struct tide_parser *parser, const char *clause, bool given) {
 
 static bool parse_clause(struct tide_parser *parser, struct tide_operation_statement *operation) {
   if (tide_parser_accept_word(parser, "wait"))
-    return twice(parser, "wait", operation->waits) && parse_waits(parser, operation);
+    return check_once(parser, "wait", operation->waits) && parse_waits(parser, operation);
   if (tide_parser_accept_word(parser, "take"))
-    return twice(parser, "take", operation->takes) && parse_takes(parser, operation);
+    return check_once(parser, "take", operation->takes) && parse_takes(parser, operation);
   if (tide_parser_accept_word(parser, "signal"))
-    return twice(parser, "signal", operation->signals) && parse_signals(parser, operation);
+    return check_once(parser, "signal", operation->signals) && parse_signals(parser, operation);
   if (tide_parser_accept_word(parser, "cost")) {
-    return twice(parser, "cost", operation->cost.count) &&
+    return check_once(parser, "cost", operation->cost.count) &&
            tide_parse_expression(parser, true, &operation->cost);
   }
   if (tide_parser_accept_word(parser, "label")) {
-    return twice(parser, "label", operation->label.given) &&
+    return check_once(parser, "label", operation->label.given) &&
            tide_parse_string(parser, "a text", &operation->label);
   }
   tide_parser_advance(parser);

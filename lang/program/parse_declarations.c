@@ -1,4 +1,4 @@
-/* Declarations: what there is. */
+/* Parses declarations. */
 #include "program/parse.h"
 
 static struct tide_declaration *add_declaration(struct tide_parser *parser,
@@ -27,7 +27,7 @@ static bool at_new_name(const struct tide_parser *parser, const char *end) {
   return parser->token.kind == TIDE_TOKEN_WORD && !tide_parser_at_word(parser, end);
 }
 
-/* Names with commas between them; with `end`, the word behind them, spaces will do. */
+/* Parses names separated by commas. If the word `end` follows the names, spaces suffice. */
 static bool parse_names(struct tide_parser *parser, struct tide_declaration *declaration,
                         const char *what, const char *end) {
   struct tide_declared **last = &declaration->names;

@@ -1,10 +1,10 @@
-/* Expressions become postfix code. Operators wait on a small stack of their own
- * until their right side is complete (the shunting yard), so nothing recurses. */
+/* Compiles expressions to postfix code. Operators stay on a small stack until their right side is
+ * complete (the shunting yard algorithm), so nothing recurses. */
 #include "program/parse.h"
 #include "base/array.h"
 #include "base/alloc.h"
 
-#define OPERATORS_MAX 128 /* operators that wait at once */
+#define OPERATORS_MAX 128 /* pending operators at once */
 
 enum operator_kind { OPEN_PAREN, OPEN_MINIMUM, OPEN_MAXIMUM, PREFIX, BINARY };
 
@@ -14,14 +14,14 @@ struct operator_ {
   uint32_t verb;
   uint32_t place;
   uint32_t line, column;
-  uint32_t skip;      /* of and, or: the jump to complete */
-  uint32_t arguments; /* of min, max: complete ones */
+  uint32_t skip;      /* and, or: the jump to complete */
+  uint32_t arguments; /* min, max: complete arguments */
 };
 
 struct expression {
   struct tide_parser *parser;
   bool whole;
-  uint32_t depth; /* of parentheses */
+  uint32_t depth; /* depth of parentheses */
   uint32_t count;
   struct operator_ stack[OPERATORS_MAX];
 };
@@ -36,7 +36,7 @@ enum {
   STRENGTH_NEGATE
 };
 
-static bool emit(struct tide_parser *parser, struct tide_instruction instruction) {
+static bool emit_instruction(struct tide_parser *parser, struct tide_instruction instruction) {
   struct tide_program *program = parser->program;
   if (program->code_count >= UINT32_MAX ||
       !tide_array_reserve(program->allocator, &program->code, &program->code_capacity,
@@ -50,8 +50,9 @@ static bool emit(struct tide_parser *parser, struct tide_instruction instruction
 bool tide_parse_code_name(struct tide_parser *parser, struct tide_name name,
                           struct tide_code *out_code) {
   *out_code = (struct tide_code){(uint32_t)parser->program->code_count, 1, name.at};
-  return emit(parser, (struct tide_instruction){
-                          .verb = TIDE_VERB_NAME, .place = name.at, .name = name.length});
+  return emit_instruction(
+      parser,
+      (struct tide_instruction){.verb = TIDE_VERB_NAME, .place = name.at, .name = name.length});
 }
 
 static bool push_operator(struct expression *e, struct operator_ o) {
@@ -66,7 +67,8 @@ static bool push_operator(struct expression *e, struct operator_ o) {
 static bool pop_operator(struct expression *e) {
   struct operator_ o = e->stack[--e->count];
   struct tide_program *program = e->parser->program;
-  if (!emit(e->parser, (struct tide_instruction){.verb = o.verb, .place = o.place})) return false;
+  if (!emit_instruction(e->parser, (struct tide_instruction){.verb = o.verb, .place = o.place}))
+    return false;
   if (o.strength == STRENGTH_AND || o.strength == STRENGTH_OR) {
     program->code[o.skip].jump = (uint32_t)program->code_count - 1;
   }
@@ -116,8 +118,8 @@ static bool prefix_not(struct expression *e) {
   return true;
 }
 
-/* A number, a name, or what may stand before one. *out_operand: that was an operand. */
-static bool operand(struct expression *e, bool *out_operand) {
+/* Parses a number, a name, or a prefix of one. *out_operand: false after a prefix. */
+static bool parse_operand(struct expression *e, bool *out_operand) {
   struct tide_parser *parser = e->parser;
   const struct tide_token token = parser->token;
   *out_operand = false;
@@ -134,17 +136,19 @@ static bool operand(struct expression *e, bool *out_operand) {
   *out_operand = true;
   if (token.kind == TIDE_TOKEN_NUMBER) {
     tide_parser_advance(parser);
-    return emit(parser, (struct tide_instruction){
-                            .verb = TIDE_VERB_NUMBER, .place = token.at, .value = token.value});
+    return emit_instruction(parser, (struct tide_instruction){.verb = TIDE_VERB_NUMBER,
+                                                              .place = token.at,
+                                                              .value = token.value});
   }
   struct tide_name name;
   if (!tide_parse_new_name(parser, "a number or a name", &name)) return false;
-  return emit(parser, (struct tide_instruction){
-                          .verb = TIDE_VERB_NAME, .place = name.at, .name = name.length});
+  return emit_instruction(
+      parser,
+      (struct tide_instruction){.verb = TIDE_VERB_NAME, .place = name.at, .name = name.length});
 }
 
-/* The binary operator that the current token is; strength 0: none. */
-static struct operator_ binary(const struct expression *e) {
+/* Returns the binary operator of the current token; strength 0: none. */
+static struct operator_ binary_operator(const struct expression *e) {
   static const struct {
     uint8_t mark, strength, verb;
   } marks[] = {{'+', STRENGTH_ADD, TIDE_VERB_ADD},
@@ -183,23 +187,24 @@ static bool push_binary(struct expression *e, struct operator_ o) {
   if (o.strength <= STRENGTH_AND) {
     o.skip = (uint32_t)program->code_count;
     enum tide_verb verb = o.strength == STRENGTH_AND ? TIDE_VERB_AND_SKIP : TIDE_VERB_OR_SKIP;
-    if (!emit(e->parser, (struct tide_instruction){.verb = verb, .place = o.place})) return false;
+    if (!emit_instruction(e->parser, (struct tide_instruction){.verb = verb, .place = o.place}))
+      return false;
   }
   tide_parser_advance(e->parser);
   return push_operator(e, o);
 }
 
-/* `,` and `)` behind an operand, inside of parentheses. */
+/* Processes `,` or `)` behind an operand, inside parentheses. */
 static bool close_or_comma(struct expression *e, bool *out_operand) {
   bool comma = tide_token_mark(&e->parser->token, ',');
   if (!pop_stronger(e, 0)) return false;
   struct operator_ *o = &e->stack[e->count - 1];
   if (comma && o->kind == OPEN_PAREN) return tide_parser_expected(e->parser, "')'");
   if (o->kind != OPEN_PAREN && o->arguments++ > 0 &&
-      !emit(e->parser, (struct tide_instruction){.verb = o->verb, .place = o->place})) {
+      !emit_instruction(e->parser, (struct tide_instruction){.verb = o->verb, .place = o->place})) {
     return false;
   }
-  *out_operand = !comma; /* what is in parentheses is one */
+  *out_operand = !comma; /* a closed group is an operand */
   tide_parser_advance(e->parser);
   if (comma) return true;
   e->count--;
@@ -209,17 +214,17 @@ static bool close_or_comma(struct expression *e, bool *out_operand) {
 
 bool tide_parse_expression(struct tide_parser *parser, bool whole, struct tide_code *out_code) {
   struct expression e;
-  bool complete = false; /* an operand stands at the end */
+  bool complete = false; /* the expression so far ends with an operand */
   e.parser = parser;
   e.whole = whole;
   e.depth = e.count = 0;
   uint32_t start = (uint32_t)parser->program->code_count, place = parser->token.at;
   for (;;) {
     if (!complete) {
-      if (!operand(&e, &complete)) return false;
+      if (!parse_operand(&e, &complete)) return false;
       continue;
     }
-    struct operator_ o = binary(&e);
+    struct operator_ o = binary_operator(&e);
     if (o.strength) {
       if (!push_binary(&e, o)) return false;
       complete = false;

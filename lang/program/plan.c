@@ -2,7 +2,7 @@
 #include "program/plan.h"
 #include "base/alloc.h"
 
-/* What is counted by symbol, statement, buffer and collective. */
+/* Allocates the arrays that are indexed by symbol or statement. */
 static bool make_values(struct tide_plan *plan, struct tide_errors *errors) {
   const struct tide_program *program = plan->program;
   const struct tide_allocator *allocator = plan->allocator;

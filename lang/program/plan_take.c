@@ -1,4 +1,4 @@
-/* `take BUF`: what an operation consumes by fault, and who writes it. */
+/* `take BUF`: finds the slices that an operation takes by fault, and their writers. */
 #include "base/array.h"
 #include "base/alloc.h"
 #include "program/plan.h"
@@ -10,7 +10,7 @@ static bool take_error(struct tide_errors *errors, const struct tide_program_arg
   return tide_error(errors, TIDE_INVALID, a->line, a->column, why, label);
 }
 
-/* ---- who wrote ------------------------------------------------------------------ */
+/* ---- writes --------------------------------------------------------------------- */
 
 static void add_write(struct tide_writes *writes, const struct tide_write *write, uint64_t from,
                       uint64_t end) {
@@ -25,7 +25,7 @@ static void add_write(struct tide_writes *writes, const struct tide_write *write
   own->size = end - from;
 }
 
-/* What is written again is its earlier writer's no more: what stands before and behind it is. */
+/* Cuts the slice that is written again out of all earlier writes. */
 static void drop_covered(struct tide_writes *writes, const struct tide_write *by) {
   struct tide_write before[TIDE_WRITES_MAX];
   uint32_t count = writes->count;
@@ -72,12 +72,12 @@ bool tide_plan_note_writes(struct tide_plan *plan, const struct tide_binding *bi
   return true;
 }
 
-/* ---- taking ---------------------------------------------------------------------- */
+/* ---- takes ------------------------------------------------------------------------- */
 
 struct taker {
   struct tide_plan *plan;
   struct tide_taking *taking;
-  const struct tide_program_argument *at; /* of the text */
+  const struct tide_program_argument *at; /* the clause in the text */
   const struct tide_step *step;
   struct tide_errors *errors;
 };
@@ -96,7 +96,7 @@ static bool add_tag(struct taker *t, struct tide_step_value tag, uint32_t *out_t
   return true;
 }
 
-/* Whoever waits for it besides has nothing left to take. */
+/* True if the operation also waits for the write, which leaves nothing to take. */
 static bool waits_itself(const struct taker *t, const struct tide_write *write) {
   for (size_t i = 0; i < t->step->wait_count; i++)
     if (t->step->waits[i].timeline == write->tag.timeline &&
@@ -131,7 +131,7 @@ static bool add_piece(struct taker *t, struct tide_step_take *take,
   return true;
 }
 
-/* One argument that lies in the buffer. */
+/* Takes one argument that lies in the buffer. */
 static bool take_argument(struct taker *t, uint32_t argument) {
   const struct tide_step_argument *a = &t->step->arguments[argument];
   const struct tide_writes *writes = t->plan->writes[a->index];

@@ -1,4 +1,4 @@
-/* Steps as text: a line of a program without loops, parameters and expressions. */
+/* Prints steps as lines of a program without loops, parameters and expressions. */
 #include "base/alloc.h"
 #include "program/plan.h"
 
@@ -61,7 +61,7 @@ static void print_values(struct tide_text *text, const struct tide_plan *plan, c
   }
 }
 
-/* In the largest unit that fits: "2ms". */
+/* Prints the cost in the largest unit that divides it: "2ms". */
 static void print_time(struct tide_text *text, const char *clause, uint64_t cost) {
   static const char *const units[] = {"ns", "us", "ms", "s"};
   size_t unit = 0;

@@ -3,7 +3,7 @@
 
 /* ---- numbers -------------------------------------------------------------------- */
 
-/* 1234567 as "1 234 567", right-aligned in a column. */
+/* Prints 1234567 as "1 234 567", right-aligned in a column. */
 static void put_number(struct tide_text *text, uint64_t number, size_t width) {
   char digits[32];
   size_t at = sizeof digits, count = 0;
@@ -22,7 +22,7 @@ static void put_count(struct tide_text *text, uint64_t number, const char *one, 
   tide_text_format(text, " %s", number == 1 ? one : many);
 }
 
-/* Four digits of it, with the unit that fits. */
+/* Prints four digits of a time, with the largest unit that fits. */
 static void put_time(struct tide_text *text, uint64_t ns) {
   static const struct {
     uint64_t unit;
@@ -38,7 +38,7 @@ static void put_time(struct tide_text *text, uint64_t ns) {
   tide_text_format(text, " %s", units[unit].name);
 }
 
-/* Tenths of a percent. */
+/* Prints tenths of a percent. */
 static void put_percent(struct tide_text *text, uint64_t part, uint64_t whole) {
   uint64_t tenths = whole ? part * 1000 / whole : 0;
   tide_text_format(text, "%lu.%lu %%", (unsigned long)(tenths / 10), (unsigned long)(tenths % 10));
@@ -91,7 +91,7 @@ const char *tide_run_mode_name(enum tide_run_mode mode) {
   return (unsigned)mode < 4 ? names[mode] : "unknown";
 }
 
-/* ---- what was done ------------------------------------------------------------------- */
+/* ---- operations and checks ------------------------------------------------------------- */
 
 static void print_ran(const struct tide_run_report *report, struct tide_text *text) {
   const struct tide_plan_tables *tables = report->tables;
@@ -157,7 +157,8 @@ static void put_blank(struct tide_text *text, size_t columns) {
   tide_text_format(text, "%*s", (int)(columns * COLUMN), "");
 }
 
-/* Waits for the last users of recycled memory order work that may overlap without them. */
+/* Prints the waits for the last users of recycled memory: they order work that may overlap without
+ * them. */
 static void print_memory_waits(const struct tide_run_report *report, struct tide_text *text) {
   char size[32];
   const struct tide_report_row *row = &report->paused;
@@ -219,21 +220,21 @@ static void print_buffer_row(const struct tide_report_row *row, const char *name
   tide_text_format(text, "\n");
 }
 
-static bool recycles(const struct tide_plan_tables *tables) {
+static bool uses_scratch(const struct tide_plan_tables *tables) {
   for (size_t i = 0; i < tables->buffer_count; i++)
     if (tables->buffers[i].scratch) return true;
   return false;
 }
 
 static void print_buffers(const struct tide_run_report *report, struct tide_text *text) {
-  if (!recycles(report->tables)) return;
+  if (!uses_scratch(report->tables)) return;
   tide_text_format(text, "  buffers           %14s%12s%12s%12s%16s\n", "handed out", "known",
                    "finished", "gap waits", "fresh memory");
   print_buffer_row(&report->paused, "paused", text);
   if (!report->quiet) print_buffer_row(&report->online, "as it happened", text);
 }
 
-/* ---- more ---------------------------------------------------------------------------------- */
+/* ---- statistics ---------------------------------------------------------------------------- */
 
 static void print_stats(const struct tide_run_report *report, struct tide_text *text) {
   const struct tide_report_row *row =
@@ -302,7 +303,7 @@ static void print_baseline(const struct tide_run_report *report, struct tide_tex
   }
 }
 
-/* A difference that is smaller than how far the runs are apart is none. */
+/* Prints the difference of the medians. Where the ranges of the runs overlap, it says little. */
 static void print_verdict(uint64_t tracked, uint64_t other, const struct tide_run_report *report,
                           struct tide_text *text) {
   uint64_t difference = tracked < other ? other - tracked : tracked - other;
@@ -333,7 +334,7 @@ static void print_times(struct tide_run_report *report, struct tide_text *text) 
 }
 
 void tide_report_print(const struct tide_run_report *report, struct tide_text *text) {
-  struct tide_run_report copy = *report; /* the times are sorted */
+  struct tide_run_report copy = *report; /* the times are sorted in place */
   print_ran(report, text);
   print_checked(report, text);
   print_waits(report, text);

@@ -1,18 +1,18 @@
-/* Every name in the program becomes a symbol, or an error. Declarations see what
- * stands above them; operations see all declarations, and the names of their blocks. */
+/* Resolves every name in the program to a symbol, or reports it. Declarations see the declarations
+ * above them; operations see all declarations, and the names of their blocks. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "program/name_table.h"
 #include "program/parse.h"
 
 #define BIT(kind) (1u << (kind))
-#define GUESSES_MAX 2000 /* names that a hint is chosen from */
+#define CANDIDATES_MAX 2000 /* names that a hint is searched among */
 
 struct resolver {
   struct tide_names names;
   struct tide_program *program;
   struct tide_errors *errors;
-  bool in_collective; /* `member` and `members` mean something */
+  bool in_collective; /* `member` and `members` have values */
 };
 
 static const char *wanted_text(unsigned wanted) {
@@ -30,7 +30,7 @@ static const char *wanted_text(unsigned wanted) {
   }
 }
 
-/* Is it declared further down? Only asked when something was wrong already. */
+/* Finds a declaration further down; NULL: none. Called only after an error. */
 static const struct tide_name *declared_later(const struct resolver *r, const char *text,
                                               size_t length) {
   for (const struct tide_declaration *d = r->program->declarations; d; d = d->next) {
@@ -42,8 +42,8 @@ static const struct tide_name *declared_later(const struct resolver *r, const ch
   return NULL;
 }
 
-static bool unknown(struct resolver *r, const char *text, size_t length, uint32_t line,
-                    uint32_t column, unsigned wanted) {
+static bool report_unknown(struct resolver *r, const char *text, size_t length, uint32_t line,
+                           uint32_t column, unsigned wanted) {
   const struct tide_name *later = declared_later(r, text, length);
   if (later) {
     return tide_error(r->errors, TIDE_NOT_FOUND, line, column,
@@ -51,9 +51,9 @@ static bool unknown(struct resolver *r, const char *text, size_t length, uint32_
                       text, later->line);
   }
   struct tide_suggestion suggestion;
-  char hint[TIDE_GUESS_TEXT_MAX];
+  char hint[TIDE_SUGGESTION_MAX];
   tide_suggestion_begin(&suggestion, text, length);
-  for (size_t i = 0; i < r->names.visible_count && i < GUESSES_MAX; i++) {
+  for (size_t i = 0; i < r->names.visible_count && i < CANDIDATES_MAX; i++) {
     const struct tide_symbol *s =
         &r->program->symbols[r->names.visible[r->names.visible_count - 1 - i]];
     if (wanted & BIT(s->kind)) tide_suggestion_offer(&suggestion, s->text, s->name.length);
@@ -66,7 +66,7 @@ static bool unknown(struct resolver *r, const char *text, size_t length, uint32_
 static bool find_symbol(struct resolver *r, const char *text, size_t length, uint32_t line,
                         uint32_t column, unsigned wanted, uint32_t *out_symbol) {
   const struct tide_symbol *symbol = tide_names_find(&r->names, text, length);
-  if (!symbol) return unknown(r, text, length, line, column, wanted);
+  if (!symbol) return report_unknown(r, text, length, line, column, wanted);
   *out_symbol = (uint32_t)(symbol - r->program->symbols);
   if (!(wanted & BIT(symbol->kind))) {
     return tide_error(r->errors, TIDE_CORRUPT, line, column, "'%s' is %s; a %s is expected here",
@@ -116,7 +116,7 @@ static bool resolve_string(struct resolver *r, struct tide_string *string) {
   return true;
 }
 
-/* `all`: a whole array may be named, by NAME[*]; `bare`: or by NAME alone. */
+/* Checks the use of an array. `all`: NAME[*] is allowed; `bare`: so is NAME alone. */
 static bool check_array(struct resolver *r, const struct tide_reference *reference, bool all,
                         bool bare) {
   const struct tide_symbol *symbol = &r->program->symbols[reference->symbol];
@@ -147,7 +147,7 @@ static bool resolve_reference(struct resolver *r, struct tide_reference *referen
 
 /* ---- operations --------------------------------------------------------------------------- */
 
-/* A name alone: only now is it known what it names. */
+/* Resolves a name alone, and sets the form of the argument from the symbol's kind. */
 static bool resolve_bare_name(struct resolver *r, struct tide_program_argument *argument) {
   struct tide_reference *reference = &argument->reference;
   unsigned wanted = BIT(TIDE_SYMBOL_BUFFER) | BIT(TIDE_SYMBOL_FILE) | BIT(TIDE_SYMBOL_NUMBER) |
@@ -177,7 +177,7 @@ static bool resolve_argument(struct resolver *r, struct tide_program_argument *a
   }
   struct tide_reference *reference = &argument->reference;
   if (argument->value.count) return resolve_bare_name(r, argument);
-  /* With only a slice, `name[offset, size]`, it is no array. */
+  /* With only a slice, `name[offset, size]`, the buffer is no array. */
   return resolve_reference(r, reference, BIT(TIDE_SYMBOL_BUFFER), true, false) &&
          resolve_code(r, argument->offset) && resolve_code(r, argument->size);
 }
@@ -262,7 +262,7 @@ static void resolve_for(struct resolver *r, struct tide_for_statement *loop) {
 }
 
 static void resolve_if(struct resolver *r, struct tide_if_statement *choice) {
-  for (;;) { /* a chain of `else if` may be long */
+  for (;;) { /* iterates: a chain of `else if` may be long */
     resolve_code(r, choice->condition);
     resolve_statements(r, choice->then);
     struct tide_statement *otherwise = choice->otherwise;

@@ -80,7 +80,7 @@ static uint64_t time_now(const struct tide_run *run) {
   return platform->now(platform->self);
 }
 
-static enum tide_status execute(struct tide_run *run, struct tide_diag *diag) {
+static enum tide_status execute_run(struct tide_run *run, struct tide_diag *diag) {
   uint64_t start = time_now(run);
   enum tide_status status = submit_all(run, diag);
   run->result.submit = time_now(run) - start;
@@ -94,7 +94,7 @@ static enum tide_status execute(struct tide_run *run, struct tide_diag *diag) {
   return status;
 }
 
-/* Buffers that were there from the start were not handed out to anybody. */
+/* Excludes static buffers from the statistics: they are not handed out to operations. */
 static void leave_out_static(const struct tide_run *run, struct tide_pool_stats *stats) {
   for (size_t i = 0; i < run->tables->buffer_count; i++) {
     if (run->tables->buffers[i].scratch) continue;
@@ -112,7 +112,7 @@ enum tide_status tide_run_execute(struct tide_run *run, struct tide_run_result *
   if (run->sequential) {
     status = tide_sequential_execute(run, &own);
   } else {
-    status = execute(run, &own);
+    status = execute_run(run, &own);
     tide_context_stats(run->context, &run->result.sched);
     tide_pool_stats(run->pool, &run->result.pool);
     leave_out_static(run, &run->result.pool);
@@ -151,7 +151,7 @@ struct tide_context *tide_run_context(struct tide_run *run) {
 bool tide_run_axis_collective(const struct tide_run *run, tide_axis axis,
                               uint32_t *out_collective) {
   if (tide_axis_domain(axis) != TIDE_DOMAIN_COLLECTIVE || !run->collectives) return false;
-  /* Collectives take their ordinals one after the other, in the order of the plan. */
+  /* Collectives have consecutive ordinals, in the order of the plan. */
   uint64_t ordinal = tide_axis_ordinal(axis);
   if (ordinal < 1 || ordinal > run->tables->collective_count) return false;
   *out_collective = (uint32_t)(ordinal - 1);

@@ -1,4 +1,4 @@
-/* The first failure: noted when it happens, told with its place at the end. */
+/* The first failure: recorded when it occurs, reported with its position at the end. */
 #include "base/atomic.h"
 #include "base/alloc.h"
 #include "base/text.h"
@@ -21,8 +21,8 @@ tide_axis tide_run_queue_axis(const struct tide_run *run, uint32_t queue) {
   return run->queues && queue < run->tables->queue_count ? run->queues[queue].axis : 0;
 }
 
-/* Operations finish under the scheduler's lock, so there is one writer at a time. What was
- * cancelled because the run is over is not a failure. */
+/* Records the first failure. Operations finish under the scheduler's lock, so there is one writer
+ * at a time. An operation that is cancelled because the run is over is not a failure. */
 static void note_failure(struct tide_run *run, const struct tide_event *event) {
   struct tide_run_failure *failure = &run->failure;
   uint32_t queue;
@@ -36,7 +36,7 @@ static void note_failure(struct tide_run *run, const struct tide_event *event) {
   tide_store_release(&failure->any, 1u);
 }
 
-/* What takes stalls on its own; its events say where. */
+/* Records the epoch of the operation that started last: events of stalls carry it. */
 static void note_start(struct tide_run *run, const struct tide_event *event) {
   uint32_t queue;
   if (find_queue(run, event->axis, &queue)) run->queues[queue].started = event->epoch;
@@ -60,7 +60,7 @@ const struct tide_sink *tide_run_sink(struct tide_run *run) {
   return &run->sink;
 }
 
-/* ---- in words ---------------------------------------------------------------------- */
+/* ---- description ------------------------------------------------------------------- */
 
 static bool find_step(struct tide_run *run, uint64_t number, struct tide_step *out_step) {
   tide_plan_rewind(run->params.plan);

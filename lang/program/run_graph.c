@@ -3,24 +3,24 @@
 #include "base/text.h"
 #include "program/run_order.h"
 
-#define OPERATIONS_MOST 1000000u     /* for a graph with edges */
+#define OPERATIONS_MOST 1000000u     /* limit for every graph */
 #define CLOCK_WORDS_MOST (32u << 20) /* 128 MiB of clocks */
 
-/* A value of a timeline and who signals it. */
+/* A value of a timeline and its signaller. */
 struct signalled {
   uint64_t value;
   uint32_t operation; /* or TIDE_GRAPH_HOST */
 };
 
 struct signallers {
-  struct signalled *list; /* values go up */
+  struct signalled *list; /* ascending by value */
   size_t count, capacity;
 };
 
-/* What a wait needs: an axis (a queue, or behind them a collective) up to an epoch. */
+/* A dependency of an operation: an axis (queues first, then collectives), up to an epoch. */
 struct need {
   uint32_t axis, epoch;
-  const uint32_t *clock; /* what that brings; NULL: clocks are not kept */
+  const uint32_t *clock; /* clock of that epoch; NULL: clocks are not kept */
 };
 
 struct building {
@@ -30,17 +30,17 @@ struct building {
   bool edges;
   bool *in_order;                /* by queue */
   struct signallers *signallers; /* by timeline */
-  uint32_t *epochs;              /* by queue: how many have entered; by number: its epoch */
-  uint32_t *epoch_of;
-  uint32_t **members;   /* by collective: the parts' operations, instance after instance */
-  uint32_t *parts;      /* by collective: parts that have entered */
-  size_t axes;          /* queues and collectives */
-  uint32_t *clocks;     /* by number × axes: when it is over */
-  uint32_t *gates;      /* by queue × axes: what whoever enters next may take for granted */
+  uint32_t *epochs;              /* by queue: operations entered so far */
+  uint32_t *epoch_of;            /* by number */
+  uint32_t **members;            /* by collective: the parts' operations, instance after instance */
+  uint32_t *parts;               /* by collective: parts that have entered */
+  size_t axes;                   /* queues and collectives */
+  uint32_t *clocks;              /* by number × axes: epochs complete when the operation is over */
+  uint32_t *gates; /* by queue × axes: epochs complete before the next operation of the queue */
   uint32_t **instances; /* by collective: clocks, instance after instance */
-  struct need *needs;   /* of one operation */
+  struct need *needs;   /* dependencies of the current operation */
   size_t need_capacity;
-  uint32_t next; /* number of the operation that arrives next */
+  uint32_t next; /* number of the next operation to arrive */
 };
 
 bool tide_graph_in_order(const struct tide_plan_tables *tables, uint32_t queue,
@@ -65,13 +65,13 @@ static void join_clocks(uint32_t *to, const uint32_t *from, size_t axes) {
     if (from[i] > to[i]) to[i] = from[i];
 }
 
-static bool covered(const struct building *b, size_t count, size_t which) {
+static bool is_covered(const struct building *b, size_t count, size_t which) {
   const struct need *need = &b->needs[which];
   for (size_t i = 0; i < count; i++) {
     const struct need *other = &b->needs[i];
     if (i == which) continue;
     if (other->axis == need->axis && other->epoch == need->epoch) {
-      if (i < which) return true; /* the same one twice */
+      if (i < which) return true; /* a duplicate */
       continue;
     }
     if (other->clock[need->axis] >= need->epoch) return true;
@@ -79,12 +79,13 @@ static bool covered(const struct building *b, size_t count, size_t which) {
   return false;
 }
 
-/* Counts the needs that remain, and moves the queue's gate. */
-static void reduce(struct building *b, uint32_t operation, uint32_t queue, size_t count) {
+/* Counts the dependencies that neither the queue's gate nor another dependency implies. Advances
+ * the gate. */
+static void reduce_needs(struct building *b, uint32_t operation, uint32_t queue, size_t count) {
   struct tide_plan_counts *counts = &b->graph->counts;
   uint32_t *gate = gate_of(b, queue), *clock = clock_of(b, operation);
   for (size_t i = 0; i < count; i++) {
-    if (gate[b->needs[i].axis] >= b->needs[i].epoch || covered(b, count, i)) continue;
+    if (gate[b->needs[i].axis] >= b->needs[i].epoch || is_covered(b, count, i)) continue;
     counts->fewest++;
     counts->fewest_cross += b->needs[i].axis != queue;
   }
@@ -96,8 +97,8 @@ static void reduce(struct building *b, uint32_t operation, uint32_t queue, size_
 
 /* ---- collectives --------------------------------------------------------------------- */
 
-/* All parts start when all have arrived: each of them comes after whatever came before any of them.
- * The parts themselves run side by side. */
+/* Joins the clocks of an instance's parts. All parts start when all have arrived, so each comes
+ * after every predecessor of any part. The parts themselves run side by side. */
 static void join_parts(struct building *b, uint32_t collective, const uint32_t *parts,
                        uint32_t instance) {
   const struct tide_plan_collective *table = &b->tables->collectives[collective];
@@ -152,7 +153,7 @@ static enum tide_status add_edge(struct building *b, struct tide_graph_node *nod
   return TIDE_OK;
 }
 
-/* The smallest value signalled that is >= the one asked for. */
+/* Returns the signal of the smallest value >= the awaited one; NULL: none. */
 static const struct signalled *find_signaller(const struct building *b,
                                               const struct tide_step_value *wait) {
   const struct signallers *from = &b->signallers[wait->timeline];
@@ -233,10 +234,10 @@ static enum tide_status enter_node(void *self, const struct tide_step *step, voi
   b->epoch_of[operation] = ++b->epochs[step->queue];
   for (size_t i = 0; i < step->wait_count && status == TIDE_OK; i++)
     status = wait_for(b, node, &step->waits[i], &needs);
-  /* An event is waited for before the start: it cannot be taken. */
+  /* With events, an operation waits for tags before its start: it cannot take. */
   for (size_t i = 0; b->edges && i < step->tag_count && status == TIDE_OK; i++)
     status = wait_for(b, node, &step->tags[i], &needs);
-  if (status == TIDE_OK && b->clocks) reduce(b, operation, step->queue, needs);
+  if (status == TIDE_OK && b->clocks) reduce_needs(b, operation, step->queue, needs);
   for (size_t i = 0; i < step->signal_count && status == TIDE_OK; i++)
     status = note_signal(b, &step->signals[i], operation);
   if (status == TIDE_OK && step->kind == TIDE_STEP_PART) status = enter_part(b, step, operation);
@@ -281,7 +282,7 @@ static bool make_tables(struct building *b) {
   b->parts = tide_alloc(a, tables->collective_count, sizeof *b->parts);
   b->instances = tide_alloc(a, tables->collective_count, sizeof *b->instances);
   b->needs = tide_alloc(a, b->need_capacity, sizeof *b->needs);
-  size_t clocks = operations + tables->queue_count; /* and gates: queues may be more */
+  size_t clocks = operations + tables->queue_count; /* and gates: queues may outnumber operations */
   if (b->axes && clocks <= CLOCK_WORDS_MOST / b->axes) {
     b->clocks = tide_alloc(a, operations * b->axes, sizeof *b->clocks);
     b->gates = tide_alloc(a, tables->queue_count * b->axes, sizeof *b->gates);
@@ -291,7 +292,7 @@ static bool make_tables(struct building *b) {
          b->members && b->parts && b->instances && b->needs && make_collectives(b);
 }
 
-static void unmake(struct building *b) {
+static void free_building(struct building *b) {
   const struct tide_plan_tables *tables = b->tables;
   const struct tide_allocator *a = b->graph->allocator;
   size_t operations = b->graph->node_count;
@@ -354,7 +355,7 @@ enum tide_status tide_graph_create(struct tide_plan *plan, const struct tide_dev
     b.in_order[i] = tide_graph_in_order(tables, (uint32_t)i, kinds, kind_count);
   if (status == TIDE_OK) status = walk_plan(&b, plan, diag);
   out_graph->counts.known = status == TIDE_OK && b.clocks;
-  unmake(&b);
+  free_building(&b);
   tide_plan_rewind(plan);
   if (status != TIDE_OK) tide_graph_destroy(out_graph);
   return status;

@@ -3,7 +3,8 @@
 #include "base/text.h"
 #include "program/baseline.h"
 
-#define LIMITED_BASELINE_CHUNK ((size_t)4096) /* the rest is for its scratch memory */
+#define LIMITED_BASELINE_CHUNK                                                                     \
+  ((size_t)4096) /* leaves the rest of the limit to the baseline's scratch memory */
 
 enum tide_status tide_run_make_pool(struct tide_run *run, struct tide_diag *diag) {
   size_t buffers = run->tables->buffer_count + 16;
@@ -14,7 +15,7 @@ enum tide_status tide_run_make_pool(struct tide_run *run, struct tide_diag *diag
       .chunk = run->baseline && run->params.memory ? LIMITED_BASELINE_CHUNK : 0,
       .align = run->params.align,
       .buffers = buffers > UINT32_MAX ? UINT32_MAX : (uint32_t)buffers,
-      .uses_are_named = true, /* the language knows no other uses */
+      .uses_are_named = true, /* a program has no other uses */
       .source = run->params.stand_in ? run->params.stand_in->memory : NULL,
   };
   enum tide_status status = tide_pool_create(run->context, &params, &run->pool);
@@ -23,7 +24,7 @@ enum tide_status tide_run_make_pool(struct tide_run *run, struct tide_diag *diag
 
 /* ---- out of memory -------------------------------------------------------------------- */
 
-/* ": the limit (--memory) is 4096 bytes, and 64 of them are in use". */
+/* Appends the reason: ": the limit (--memory) is 4096 bytes, and 64 of them are in use". */
 static void write_shortage(const struct tide_run *run, uint64_t size, struct tide_text *text) {
   struct tide_pool_stats stats;
   tide_pool_stats(run->pool, &stats);

@@ -6,7 +6,7 @@ struct kept {
   struct kept *next;
   struct tide_step step;
   void *token;
-  size_t size; /* of this block, which holds what the step points to, too */
+  size_t size; /* bytes of this block, which includes the arrays of the step */
 };
 
 struct line {
@@ -17,7 +17,7 @@ struct tide_run_order {
   const struct tide_plan_tables *tables;
   const struct tide_allocator *allocator;
   struct tide_run_order_client client;
-  uint64_t *promised;  /* by timeline: the highest value that somebody will signal */
+  uint64_t *promised;  /* by timeline: the highest value that an entered step signals */
   struct line *lines;  /* by queue */
   uint64_t *instances; /* by collective: the last that has entered */
   size_t kept;
@@ -48,7 +48,7 @@ static struct kept *copy_step(struct tide_run_order *order, const struct tide_st
   kept->step.waits = put_bytes(&at, step->waits, waits);
   kept->step.signals = put_bytes(&at, step->signals, signals);
   kept->step.tags = put_bytes(&at, step->tags, tags);
-  kept->step.take_count = kept->step.piece_count = 0; /* nobody asks */
+  kept->step.take_count = kept->step.piece_count = 0; /* not copied: no client reads them */
   if (label) kept->step.label = put_bytes(&at, step->label, label);
   return kept;
 }
@@ -72,39 +72,39 @@ static enum tide_status keep_step(struct tide_run_order *order, const struct tid
   return TIDE_OK;
 }
 
-/* ---- whose turn it is ------------------------------------------------------------ */
+/* ---- order ----------------------------------------------------------------------- */
 
-static bool promised(const struct tide_run_order *order, const struct tide_step *step) {
+static bool has_satisfied_waits(const struct tide_run_order *order, const struct tide_step *step) {
   for (size_t i = 0; i < step->wait_count; i++)
     if (step->waits[i].value > order->promised[step->waits[i].timeline]) return false;
-  for (size_t i = 0; i < step->tag_count; i++) /* what it takes comes first here */
+  for (size_t i = 0; i < step->tag_count; i++) /* taken data is complete before the step, too */
     if (step->tags[i].value > order->promised[step->tags[i].timeline]) return false;
   return true;
 }
 
-static void promise(struct tide_run_order *order, const struct tide_step *step) {
+static void record_signals(struct tide_run_order *order, const struct tide_step *step) {
   for (size_t i = 0; i < step->signal_count; i++) {
     uint64_t *value = &order->promised[step->signals[i].timeline];
     if (step->signals[i].value > *value) *value = step->signals[i].value;
   }
 }
 
-static bool firm(const struct tide_step *step) { return !(step->flags & TIDE_MAY_BE_PASSED); }
+static bool is_firm(const struct tide_step *step) { return !(step->flags & TIDE_MAY_BE_PASSED); }
 
-static bool blocked(const struct line *line) {
+static bool is_blocked(const struct line *line) {
   for (const struct kept *kept = line->first; kept; kept = kept->next)
-    if (firm(&kept->step) || kept->step.kind == TIDE_STEP_PART) return true;
+    if (is_firm(&kept->step) || kept->step.kind == TIDE_STEP_PART) return true;
   return false;
 }
 
 static enum tide_status enter_step(struct tide_run_order *order, const struct tide_step *step,
                                    void *token, struct tide_diag *diag) {
   enum tide_status status = order->client.enter(order->client.self, step, token, diag);
-  promise(order, step);
+  record_signals(order, step);
   return status;
 }
 
-/* Takes a kept step out of its line and enters it. */
+/* Removes a kept step from its line and enters it. */
 static enum tide_status release_step(struct tide_run_order *order, struct line *line,
                                      struct kept **at, struct tide_diag *diag) {
   struct kept *kept = *at;
@@ -116,15 +116,17 @@ static enum tide_status release_step(struct tide_run_order *order, struct line *
   return status;
 }
 
-/* The first in its line that may not be passed, if it is the next part of this collective. */
+/* Returns the first step in a member's line that may not be passed, if it is the next part of this
+ * collective and its waits are satisfied; else NULL. */
 static struct kept **part_at_head(struct tide_run_order *order, uint32_t collective,
                                   size_t member) {
   struct line *line = &order->lines[order->tables->collectives[collective].queues[member]];
   for (struct kept **at = &line->first; *at; at = &(*at)->next) {
     const struct tide_step *step = &(*at)->step;
-    if (step->kind != TIDE_STEP_PART && !firm(step)) continue;
+    if (step->kind != TIDE_STEP_PART && !is_firm(step)) continue;
     bool ours = step->kind == TIDE_STEP_PART && step->collective == collective &&
-                step->instance == order->instances[collective] + 1 && promised(order, step);
+                step->instance == order->instances[collective] + 1 &&
+                has_satisfied_waits(order, step);
     return ours ? at : NULL;
   }
   return NULL;
@@ -151,19 +153,19 @@ static enum tide_status try_line(struct tide_run_order *order, struct line *line
   while (*at) {
     const struct tide_step *step = &(*at)->step;
     if (step->kind == TIDE_STEP_PART) return TIDE_OK;
-    if (promised(order, step)) {
+    if (has_satisfied_waits(order, step)) {
       enum tide_status status = release_step(order, line, at, diag);
       if (status != TIDE_OK) return status;
       *out_any = true;
       continue;
     }
-    if (firm(step)) return TIDE_OK;
+    if (is_firm(step)) return TIDE_OK;
     at = &(*at)->next;
   }
   return TIDE_OK;
 }
 
-/* What has entered may have let others go, and so on. */
+/* Enters the kept steps that entered steps have unblocked, until no more are. */
 static enum tide_status release_unblocked(struct tide_run_order *order, struct tide_diag *diag) {
   enum tide_status status = TIDE_OK;
   bool any = order->kept > 0;
@@ -181,10 +183,10 @@ enum tide_status tide_run_order_step(struct tide_run_order *order, const struct 
                                      struct tide_diag *diag) {
   enum tide_status status = TIDE_OK;
   if (step->kind == TIDE_STEP_HOST_SIGNAL || step->kind == TIDE_STEP_HOST_EXTERNAL)
-    promise(order, step);
+    record_signals(order, step);
   else if (step->kind == TIDE_STEP_PART) status = keep_step(order, step);
   else if (step->kind != TIDE_STEP_OPERATION) return TIDE_OK;
-  else if (promised(order, step) && !blocked(&order->lines[step->queue]))
+  else if (has_satisfied_waits(order, step) && !is_blocked(&order->lines[step->queue]))
     status = enter_step(order, step, NULL, diag);
   else status = keep_step(order, step);
   if (status == TIDE_NOMEM) return tide_diag_set(diag, status, "out of memory");

@@ -1,5 +1,5 @@
-/* The plan on one thread: one body after the other, each in memory that nobody had
- * before. What comes out of it is what must come out of every other way. */
+/* Runs a plan on one thread: one body after the other, each allocation in memory of its own. The
+ * results are the reference for every other mode. */
 #include "base/atomic.h"
 #include "base/body_frame.h"
 #include "base/alloc.h"
@@ -7,8 +7,8 @@
 #include "program/run_order.h"
 #include "program/run_state.h"
 
-/* One life of a buffer: from its allocation until it is freed and nobody that was submitted before
- * needs it any more. */
+/* A single allocation of a buffer. It lives until it is freed and no operation submitted before the
+ * free needs it. */
 struct life {
   void *memory;
   uint64_t size;
@@ -17,16 +17,16 @@ struct life {
 
 struct timeline {
   uint64_t reached;
-  enum tide_status failed; /* everything above `reached` has, with this */
+  enum tide_status failed; /* status of the values above `reached`, once they have failed */
 };
 
 struct tide_sequential {
   struct tide_run_order *order;
   struct life **lives; /* by buffer; NULL while a scratch buffer is not allocated */
   struct timeline *timelines;
-  enum tide_status *collectives; /* by collective: the present instance's, once a part failed */
-  uint32_t *parts;               /* … and how many parts of it are done */
-  struct tide_body_frame frame;  /* of the body of the present step */
+  enum tide_status *collectives; /* by collective: the current instance's, once a part failed */
+  uint32_t *parts;               /* by collective: parts of the current instance that are done */
+  struct tide_body_frame frame;  /* frame of the current body */
 };
 
 /* ---- memory -------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static bool names_buffer(const struct tide_step_argument *argument) {
   return argument->kind <= TIDE_PARAM_INOUT && argument->index != TIDE_PLAN_NONE;
 }
 
-/* A step that has to wait keeps the lives that its buffers have now. */
+/* Keeps the current allocations of a step's buffers while the step has to wait. */
 static void *keep_lives(void *self, const struct tide_step *step) {
   struct tide_run *run = self;
   size_t count = step->body->param_count;
@@ -107,7 +107,8 @@ static enum tide_status values_status(const struct tide_sequential *s,
   return TIDE_OK;
 }
 
-/* All that it waits for, or takes, is over: reached, or failed. */
+/* Returns the status of the waits and takes of a step. Each of them has been reached, or has
+ * failed. */
 static enum tide_status waits_status(const struct tide_sequential *s,
                                      const struct tide_step *step) {
   enum tide_status status = values_status(s, step->waits, step->wait_count);

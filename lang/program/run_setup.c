@@ -1,10 +1,10 @@
-/* Making all that a plan declares, and taking it apart. */
+/* Makes the objects that a plan declares, and destroys them. */
 #include "base/alloc.h"
 #include "base/text.h"
 #include "program/baseline.h"
 
-#define CAPACITY_MOST 1024        /* operations of a queue, where the program does not say */
-#define CAPACITY_LIMIT (1u << 26) /* of anything in one queue; the scheduler's own limit */
+#define CAPACITY_MOST 1024        /* default limit for the operations of a queue */
+#define CAPACITY_LIMIT (1u << 26) /* limit for any table of a queue: the scheduler's own */
 
 /* ---- devices --------------------------------------------------------------------- */
 
@@ -49,7 +49,7 @@ static enum tide_status make_device(struct tide_run *run, size_t index, struct t
 
 /* ---- queues ------------------------------------------------------------------------ */
 
-static uint32_t bounded(uint64_t count, uint64_t least) {
+static uint32_t clamp_count(uint64_t count, uint64_t least) {
   if (count < least) count = least;
   return count > CAPACITY_LIMIT ? CAPACITY_LIMIT : (uint32_t)count;
 }
@@ -67,11 +67,11 @@ static void queue_capacity(const struct tide_run *run, size_t index,
   uint64_t all_waits = operations * waits, all_signals = operations * signals;
   if (!run->baseline && all_waits > run->tables->waits) all_waits = run->tables->waits;
   if (!run->baseline && all_signals > run->tables->signals) all_signals = run->tables->signals;
-  params->operations = bounded(operations, 1);
-  params->waits = bounded(all_waits, waits ? waits : 1);
-  params->signals = bounded(all_signals, signals ? signals : 1);
+  params->operations = clamp_count(operations, 1);
+  params->waits = clamp_count(all_waits, waits ? waits : 1);
+  params->signals = clamp_count(all_signals, signals ? signals : 1);
   params->buffers =
-      bounded(operations * (run->params.paused ? TIDE_PARAMS_MAX : 4), TIDE_PARAMS_MAX);
+      clamp_count(operations * (run->params.paused ? TIDE_PARAMS_MAX : 4), TIDE_PARAMS_MAX);
 }
 
 static enum tide_status make_queue(struct tide_run *run, size_t index, struct tide_diag *diag) {
@@ -121,7 +121,7 @@ static enum tide_status make_collective(struct tide_run *run, size_t index,
 
 static enum tide_status make_timeline(struct tide_run *run, size_t index, struct tide_diag *diag) {
   const struct tide_plan_timeline *timeline = &run->tables->timelines[index];
-  if (timeline->collective != TIDE_PLAN_NONE) return TIDE_OK; /* the collective brings it */
+  if (timeline->collective != TIDE_PLAN_NONE) return TIDE_OK; /* made by its collective */
   struct tide_timeline_params params = {
       .struct_size = sizeof params,
       .label = timeline->label,

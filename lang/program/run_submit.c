@@ -1,4 +1,4 @@
-/* One step after the other: from the plan's words to the scheduler's. */
+/* Submits the steps of a plan: translates them to operations of the scheduler. */
 #include "base/atomic.h"
 #include "base/alloc.h"
 #include "base/text.h"
@@ -15,7 +15,7 @@ static size_t append_number(char *to, size_t at, uint32_t number) {
   return at;
 }
 
-/* "blur@31:3": what an operation is called in messages, so that they carry its place. */
+/* Writes the name of an operation in messages, with its position: "blur@31:3". */
 static void write_name(struct tide_run_name *out_name, const struct tide_step *step) {
   enum { ROOM = sizeof out_name->text - 1 };
   char place[24];
@@ -25,7 +25,8 @@ static void write_name(struct tide_run_name *out_name, const struct tide_step *s
   length = append_number(place, length, step->column);
   size_t most = length + 1 < ROOM - 4 ? ROOM - 1 - length : ROOM;
   for (; name[at] && at < most; at++) out_name->text[at] = name[at];
-  while (name[at] && at && ((unsigned char)name[at] & 0xc0) == 0x80) at--; /* no part of a letter */
+  while (name[at] && at && ((unsigned char)name[at] & 0xc0) == 0x80)
+    at--; /* do not cut inside a character */
   if (most < ROOM) {
     out_name->text[at++] = '@';
     memcpy(out_name->text + at, place, length);
@@ -90,8 +91,8 @@ static enum tide_access access_of(enum tide_param_kind kind) {
   return kind == TIDE_PARAM_OUT ? TIDE_WRITE : TIDE_READ_WRITE;
 }
 
-/* Each buffer once, however many arguments lie in it; but check mode wants to know of each slice,
- * and of buffers that are never freed, which otherwise need not be named. */
+/* Adds a use of a buffer. Arguments in the same buffer share one use. Check mode needs one use for
+ * each slice, and also the uses of static buffers, which otherwise need not be named. */
 static void add_use(const struct tide_run *run, uint32_t buffer, struct tide_use use,
                     struct tide_use *uses, size_t *count) {
   size_t at = 0;
@@ -111,7 +112,8 @@ static bool is_taken(const struct tide_step *step, size_t argument) {
   return false;
 }
 
-/* What is taken is read before the second step is over, and after whoever writes it. */
+/* Lists the uses of a step. A take is a use of the second step: the data is read after its writers,
+ * and before the second step is over. */
 static size_t fill_uses(struct tide_run *run, const struct tide_step *step, struct tide_use *uses) {
   size_t count = 0;
   for (size_t i = 0; i < step->body->param_count; i++) {
@@ -162,8 +164,9 @@ static enum tide_status refuse_full(const struct tide_run *run, const struct tid
       queue->label);
 }
 
-static enum tide_status submit(struct tide_run *run, const struct tide_step *step,
-                               const struct tide_operation *operation, struct tide_diag *own) {
+static enum tide_status submit_operation(struct tide_run *run, const struct tide_step *step,
+                                         const struct tide_operation *operation,
+                                         struct tide_diag *own) {
   enum tide_status status = try_submit(run, step, operation, own);
   while (status == TIDE_FULL) {
     if (run->params.paused)
@@ -172,10 +175,10 @@ static enum tide_status submit(struct tide_run *run, const struct tide_step *ste
           "not everything can be submitted before it starts: queue '%s' takes at most 64 million "
           "operations",
           run->tables->queues[step->queue].label);
-    /* A collective may be full, too. */
+    /* The collective may be full as well as the queue. */
     tide_run_note_progress(run, step->queue,
                            step->kind == TIDE_STEP_PART ? step->collective : TIDE_PLAN_NONE);
-    status = try_submit(run, step, operation, own); /* room may have come before the note */
+    status = try_submit(run, step, operation, own); /* space may have come before the note */
     if (status != TIDE_FULL) break;
     status = tide_run_wait_progress(run);
     if (status == TIDE_DEADLOCK) return refuse_full(run, step, own);
@@ -218,7 +221,7 @@ static enum tide_status do_operation(struct tide_run *run, const struct tide_ste
   if (run->params.stand_in)
     run->params.stand_in->operation(run->params.stand_in->self, step, &operation);
   if (status == TIDE_OK && queue->taker) status = tide_run_take(run, step, &operation, &take);
-  if (status == TIDE_OK) status = submit(run, step, &operation, &own);
+  if (status == TIDE_OK) status = submit_operation(run, step, &operation, &own);
   if (status != TIDE_OK) tide_run_drop_take(take);
   if (status != TIDE_OK) return at_step(diag, step, status, &own);
   queue->submitted++;
@@ -237,7 +240,7 @@ static enum tide_status do_host_signal(struct tide_run *run, const struct tide_s
     enum tide_status status =
         tide_timeline_signal(timeline, signal->value, external ? NULL : &run->host);
     if (status == TIDE_OK) continue;
-    if (tide_load_acquire(&run->failure.any)) return status; /* its timeline has failed */
+    if (tide_load_acquire(&run->failure.any)) return status; /* the timeline has failed */
     return tide_diag_at(diag, status, step->line, step->column,
                         "the host cannot signal timeline '%s' = %lu: %s",
                         run->tables->timelines[signal->timeline].label,

@@ -1,20 +1,21 @@
-/* Operations that take: the body is called by whoever knows how to let it stall. */
+/* Operations that take: the source of takes calls the body, and lets it stall. */
 #include "base/atomic.h"
 #include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_state.h"
 
-/* One operation, from its submission until it is over. Its arguments, pieces and names follow. */
+/* A single operation, from its submission until it is over. Its arguments, pieces and buffers
+ * follow in the same block. */
 struct tide_take {
   struct tide_run *run;
-  struct tide_take *next; /* over */
-  size_t size;            /* of this block */
+  struct tide_take *next; /* list of takes that are over */
+  size_t size;            /* bytes of this block */
   struct tide_run_queue *queue;
   struct tide_taken taken;
   const uint32_t *buffers; /* by taken argument */
 };
 
-/* ---- what is told ---------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------- */
 
 static void trace_stall(const struct tide_take *take, size_t which,
                         const struct tide_taken_piece *piece, bool resumed) {
@@ -55,7 +56,8 @@ static enum tide_status call_taker(void *arguments) {
   return status;
 }
 
-/* Under the scheduler's lock: freed when the next one is submitted, or at the end. */
+/* Adds a take that is over to the list. Runs under the scheduler's lock, so the take is freed
+ * later: when the next one is submitted, or at the end. */
 static void retire_take(void *arguments) {
   struct tide_take *take = *(struct tide_take **)arguments;
   struct tide_take *first = tide_load_relaxed(&take->run->takes_over);
@@ -108,7 +110,8 @@ static void fill_take(struct tide_take *take, const struct tide_step *step,
   take->buffers = buffers;
 }
 
-/* What another program of the same plan waits for, it waits for with all its inputs. */
+/* Does nothing in baseline modes: there, the operation waits for all its inputs before it
+ * starts. */
 enum tide_status tide_run_take(struct tide_run *run, const struct tide_step *step,
                                struct tide_operation *operation, struct tide_take **out_take) {
   if (!step->tag_count || run->baseline) return TIDE_OK;
@@ -124,7 +127,7 @@ enum tide_status tide_run_take(struct tide_run *run, const struct tide_step *ste
   fill_take(take, step, operation->arguments);
   *out_take = take;
   operation->body = &taking;
-  operation->arguments = out_take; /* copied at once */
+  operation->arguments = out_take; /* submission copies it */
   operation->arguments_size = sizeof *out_take;
   return TIDE_OK;
 }

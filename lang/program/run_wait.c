@@ -1,14 +1,15 @@
-/* Where the submitting thread waits: for room, for memory, for values, for the end. */
+/* Waits of the submitting thread: for capacity, for memory, for values, for the end. */
 #include "base/atomic.h"
 #include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_state.h"
 
 #define PROGRESS_EVERY 64 /* queues */
-#define SLICE 100000000u  /* ns between looks at whether anything still moves */
-#define LOST_SLICES 20u   /* until what a lost device had is given up */
+#define SLICE 100000000u  /* ns between checks that anything still moves */
+#define LOST_SLICES 20u   /* time slices until a lost device is given up */
 
-/* A simulated clock jumps, and may be years ahead: as it goes on, so do the slices grow. */
+/* Returns the end of a time slice. A simulated clock jumps, and may be years ahead, so its slices
+ * grow with its time. */
 static uint64_t in_a_slice(const struct tide_run *run) {
   const struct tide_platform *platform = tide_run_platform(run);
   uint64_t now = platform->now(platform->self), slice = SLICE;
@@ -34,8 +35,8 @@ static bool queue_is_still(const struct tide_run *run, size_t queue) {
   return tide_timeline_query(progress_of(run, queue)) >= epoch;
 }
 
-/* Everything that has entered has finished: whatever is left is held. */
-static bool quiescent(const struct tide_run *run) {
+/* True if every operation that has entered has finished; the remaining ones are held. */
+static bool is_quiescent(const struct tide_run *run) {
   for (size_t i = 0; i < run->tables->queue_count; i++)
     if (!queue_is_still(run, i)) return false;
   return true;
@@ -45,8 +46,9 @@ static bool to_stop(const struct tide_run *run) {
   return run->params.stop_early && tide_load_acquire(&run->failure.any);
 }
 
-/* After a slice in which nothing came. A lost device gives back what it had, mostly at once: then
- * its operations fail like others. One that does not would be waited for without end. */
+/* Called after a slice without progress. Returns the status of a lost device that has not returned
+ * its operations for LOST_SLICES slices; else TIDE_OK. Mostly a lost device returns them at once,
+ * and they fail like others. */
 static enum tide_status given_up(struct tide_run *run, struct tide_diag *diag) {
   enum tide_status status = tide_run_lost_device(run, NULL);
   if (status == TIDE_OK || ++run->lost_slices < LOST_SLICES) return TIDE_OK;
@@ -70,18 +72,18 @@ void tide_run_note_progress(struct tide_run *run, uint32_t queue, uint32_t colle
     note_progress(run, tide_collective_progress(run->collectives[collective]));
 }
 
-/* Not for the first that finishes but for half of what is there: a thread that is woken for each
- * operation costs more than the operation. */
+/* Waits for half of the operations under way, not for the next one: a wake-up for each operation
+ * costs more than the operation. */
 static void ask_for_half(struct tide_run *run) {
   uint64_t epoch, seen = run->points[0].value - 1;
   tide_queue_position(run->queues[run->noted].queue, NULL, &epoch);
   if (epoch > seen + 1) run->points[0].value = seen + (epoch - seen) / 2;
 }
 
-/* Mostly the very queue that is waited for has something under way, and there may be many others.
- */
+/* True if no operation is under way. Checks the noted queue first: mostly it has work, and there
+ * may be many others. */
 static bool still_here(const struct tide_run *run) {
-  return (run->noted == TIDE_PLAN_NONE || queue_is_still(run, run->noted)) && quiescent(run);
+  return (run->noted == TIDE_PLAN_NONE || queue_is_still(run, run->noted)) && is_quiescent(run);
 }
 
 enum tide_status tide_run_wait_progress(struct tide_run *run) {
@@ -94,16 +96,16 @@ enum tide_status tide_run_wait_progress(struct tide_run *run) {
     if (status != TIDE_TIMEOUT) return status;
     if (still) return TIDE_DEADLOCK;
     if ((status = given_up(run, NULL)) != TIDE_OK) return status;
-    tide_run_report_progress(run); /* it means to ask all queues: not each time */
+    tide_run_report_progress(run); /* not each time: it reads all queues */
   }
 }
 
 /* ---- values ------------------------------------------------------------------------ */
 
-/* Paused, the host's waits are the only time that something runs; then all of it runs to its end,
- * so that what is found finished afterwards is always the same. */
+/* Runs all entered operations to their end. In paused mode, operations run only during the host's
+ * waits; the state after each wait is then always the same. */
 static void let_all_finish(struct tide_run *run) {
-  while (!quiescent(run) && given_up(run, NULL) == TIDE_OK) {
+  while (!is_quiescent(run) && given_up(run, NULL) == TIDE_OK) {
     for (size_t i = 0; i < run->tables->queue_count; i++) {
       uint64_t epoch;
       tide_queue_position(run->queues[i].queue, NULL, &epoch);
@@ -116,7 +118,7 @@ static void let_all_finish(struct tide_run *run) {
 static enum tide_status wait_for(struct tide_run *run, const struct tide_step_value *wait) {
   struct tide_timeline *timeline = run->timelines[wait->timeline];
   for (;;) {
-    bool still = quiescent(run);
+    bool still = is_quiescent(run);
     enum tide_status status =
         tide_timeline_wait(timeline, wait->value, still ? TIDE_NOW : in_a_slice(run));
     tide_run_report_progress(run);
@@ -136,7 +138,7 @@ enum tide_status tide_run_host_wait(struct tide_run *run, const struct tide_step
     status = wait_for(run, wait);
     if (status == TIDE_OK)
       status = tide_timeline_import(run->timelines[wait->timeline], wait->value, &run->host);
-    if (status == TIDE_NOT_FOUND) status = TIDE_OK; /* so from the start: it teaches nothing */
+    if (status == TIDE_NOT_FOUND) status = TIDE_OK; /* true from the start: nothing to import */
     if (status != TIDE_OK && !tide_load_acquire(&run->failure.any))
       tide_diag_at(diag, status, step->line, step->column,
                    "the host waits for timeline '%s' >= %lu: %s",
@@ -153,7 +155,7 @@ enum tide_status tide_run_host_wait(struct tide_run *run, const struct tide_step
 
 /* ---- the end --------------------------------------------------------------------------- */
 
-static enum tide_status stuck(struct tide_run *run, struct tide_diag *diag) {
+static enum tide_status report_stuck(struct tide_run *run, struct tide_diag *diag) {
   char text[192];
   tide_context_diagnose(run->context, text, sizeof text);
   for (char *c = text; *c; c++)
@@ -161,26 +163,26 @@ static enum tide_status stuck(struct tide_run *run, struct tide_diag *diag) {
   return tide_diag_set(diag, TIDE_DEADLOCK, "what is left waits for ever: %s", text);
 }
 
-/* One queue. Whether anything moves at all is asked only when nothing came for a while: it means to
- * look at every queue, and there may be many. */
-static enum tide_status drain(struct tide_run *run, struct tide_queue *queue,
-                              struct tide_diag *diag) {
+/* Drains one queue. Checks whether anything moves only after a slice without progress: the check
+ * reads every queue, and there may be many. */
+static enum tide_status drain_queue(struct tide_run *run, struct tide_queue *queue,
+                                    struct tide_diag *diag) {
   for (bool still = false;;) {
     enum tide_status status = tide_queue_drain(queue, still ? TIDE_NOW : in_a_slice(run));
     if (status != TIDE_TIMEOUT && status != TIDE_OK) return status;
     if (to_stop(run)) return run->failure.cause.status;
     if (status == TIDE_OK) return status;
-    if (still) return stuck(run, diag);
+    if (still) return report_stuck(run, diag);
     if ((status = given_up(run, diag)) != TIDE_OK) return status;
     tide_run_report_progress(run);
-    still = quiescent(run);
+    still = is_quiescent(run);
   }
 }
 
 enum tide_status tide_run_drain(struct tide_run *run, struct tide_diag *diag) {
   for (size_t i = 0; i < run->tables->queue_count; i++) {
     if (i % PROGRESS_EVERY == 0) tide_run_report_progress(run);
-    enum tide_status status = drain(run, run->queues[i].queue, diag);
+    enum tide_status status = drain_queue(run, run->queues[i].queue, diag);
     if (status != TIDE_OK) return status;
   }
   tide_run_report_progress(run);

@@ -1,4 +1,4 @@
-/* Parameters that are set from outside. */
+/* Sets parameters to the values of the caller. */
 #include "base/alloc.h"
 #include "program/name_table.h"
 #include "program/parse.h"
@@ -11,7 +11,7 @@ bool tide_plan_settings_known(struct tide_plan *plan, const struct tide_setting 
   for (size_t i = 0; i < count; i++) {
     const char *name = settings[i].name;
     struct tide_suggestion suggestion;
-    char hint[TIDE_GUESS_TEXT_MAX];
+    char hint[TIDE_SUGGESTION_MAX];
     bool known = false;
     tide_suggestion_begin(&suggestion, name, strlen(name));
     for (size_t j = 0; j < program->param_count && !known; j++) {
@@ -26,7 +26,7 @@ bool tide_plan_settings_known(struct tide_plan *plan, const struct tide_setting 
   return good;
 }
 
-/* A number as a program would write it, without names: a program of one expression. */
+/* Evaluates a number as a program would write it, without names: a program of one expression. */
 static bool parse_number(const struct tide_allocator *allocator, const char *value,
                          struct tide_errors *errors, int64_t *out_value) {
   struct tide_program program = {.allocator = allocator, .length = (uint32_t)strlen(value)};

@@ -1,5 +1,6 @@
-/* The cursor: one step of the unrolled program after the other. Nothing is kept of
- * what has passed but which scratch buffers live and how often each collective came. */
+/* The cursor: produces one step of the unrolled program after the other. The only state about
+ * earlier steps is which scratch buffers are allocated, and each collective's number of
+ * instances. */
 #include "base/array.h"
 #include "base/check.h"
 #include "base/alloc.h"
@@ -12,11 +13,11 @@ struct stepper {
   struct tide_errors *errors;
 };
 
-static bool evaluate(struct stepper *s, struct tide_code code, int64_t *out_value) {
+static bool evaluate_code(struct stepper *s, struct tide_code code, int64_t *out_value) {
   return tide_evaluate(s->plan->program, s->plan->values, code, s->errors, out_value);
 }
 
-/* `what` says what would be right: "a cost is at least 0". */
+/* Reports a value that is out of range, after the requirement in `what`: "a cost is at least 0". */
 static bool wrong_value(struct stepper *s, struct tide_code code, const char *what, int64_t value) {
   uint32_t line, column;
   if (s->errors->muted) return false;
@@ -63,7 +64,7 @@ static bool add_points(struct stepper *s, const struct tide_point_clause *points
     uint32_t symbol = p->timeline.symbol;
     struct tide_span span = plan->spans[symbol];
     int64_t value;
-    if (!evaluate(s, p->value, &value)) return false;
+    if (!evaluate_code(s, p->value, &value)) return false;
     if (value < 0) return wrong_value(s, p->value, "a timeline's value is at least 0", value);
     if (plan->program->symbols[symbol].kind == TIDE_SYMBOL_COLLECTIVE) {
       span = (struct tide_span){plan->collectives[span.first].timeline, 1};
@@ -116,7 +117,7 @@ static bool set_buffer(struct stepper *s, const struct tide_bound *bound,
   out->size = buffer->size;
   if (a->sliced) {
     int64_t offset, size;
-    if (!evaluate(s, a->offset, &offset) || !evaluate(s, a->size, &size)) return false;
+    if (!evaluate_code(s, a->offset, &offset) || !evaluate_code(s, a->size, &size)) return false;
     if (offset < 0 || size < 1 || (uint64_t)offset > buffer->size ||
         (uint64_t)size > buffer->size - (uint64_t)offset) {
       return tide_error(s->errors, TIDE_VALUE, a->line, a->column,
@@ -145,7 +146,7 @@ static bool set_argument(struct stepper *s, const struct tide_param *param,
       .kind = param->kind, .index = TIDE_PLAN_NONE, .integer = param->fallback};
   if (!bound->argument) return true;
   switch (param->kind) {
-    case TIDE_PARAM_INTEGER: return evaluate(s, bound->argument->value, &out->integer);
+    case TIDE_PARAM_INTEGER: return evaluate_code(s, bound->argument->value, &out->integer);
     case TIDE_PARAM_TEXT: return set_text(s, bound, out);
     case TIDE_PARAM_FILE:
       out->index = s->plan->spans[bound->argument->reference.symbol].first;
@@ -163,7 +164,7 @@ static bool set_cost(struct stepper *s, const struct tide_operation_statement *o
                      struct tide_step *step) {
   int64_t cost;
   if (!operation->cost.count) return true;
-  if (!evaluate(s, operation->cost, &cost)) return false;
+  if (!evaluate_code(s, operation->cost, &cost)) return false;
   step->cost = (uint64_t)cost;
   return cost >= 0 || wrong_value(s, operation->cost, "a cost is at least 0", cost);
 }
@@ -220,7 +221,8 @@ static const struct tide_body took = {
     .summary = "what an operation took was there",
 };
 
-/* Behind the body: what the text says of signals, and what only now may be known. */
+/* Makes the second step of an operation that takes. It waits for all tags, and for the first step,
+ * and makes the signals of the text. */
 static bool set_took(struct stepper *s, const struct tide_operation_statement *operation,
                      struct tide_step *step) {
   struct tide_plan *plan = s->plan;
@@ -242,14 +244,14 @@ static bool set_taking(struct stepper *s, const struct tide_operation_statement 
   int64_t after = 0;
   if (!set_operation(s, operation, step) || !tide_plan_take(plan, operation, step, s->errors))
     return false;
-  if (operation->after.count && !evaluate(s, operation->after, &after)) return false;
+  if (operation->after.count && !evaluate_code(s, operation->after, &after)) return false;
   if (after < 0) return wrong_value(s, operation->after, "a time is at least 0", after);
   step->after = (uint64_t)after;
   step->tags = plan->taking.tags.items;
   step->tag_count = plan->taking.tags.count;
   if (!tide_plan_note_writes(plan, &plan->bindings[operation->base.number], step, s->errors))
     return false;
-  plan->signals.count = 0; /* the second step's */
+  plan->signals.count = 0; /* the signals of the text are the second step's */
   return add_value(s, &plan->signals, plan->queues[step->queue].takes, ++plan->taken[step->queue]);
 }
 
@@ -321,7 +323,7 @@ static bool next_memory(struct stepper *s, struct tide_step *step) {
   return good && set_life(s, a, step);
 }
 
-/* The next step of the statement that is open. */
+/* Makes the next step of the open statement. */
 static bool next_of_open(struct stepper *s, struct tide_step *step) {
   if (s->cursor->open->base.kind != TIDE_STATEMENT_OPERATION) return next_memory(s, step);
   return s->cursor->open->takes ? next_take(s, step) : next_part(s, step);
@@ -366,8 +368,8 @@ static bool push_frame(struct stepper *s, const struct tide_statement *first,
 
 static bool begin_for(struct stepper *s, const struct tide_for_statement *loop) {
   int64_t from, to, by = 1;
-  if (!evaluate(s, loop->from, &from) || !evaluate(s, loop->to, &to)) return false;
-  if (loop->step.count && !evaluate(s, loop->step, &by)) return false;
+  if (!evaluate_code(s, loop->from, &from) || !evaluate_code(s, loop->to, &to)) return false;
+  if (loop->step.count && !evaluate_code(s, loop->step, &by)) return false;
   if (by == 0) return wrong_value(s, loop->step, "a loop's step is at least 1 or at most -1", 0);
   if (by > 0 ? from >= to : from <= to) return true;
   uint64_t distance = by > 0 ? (uint64_t)to - (uint64_t)from : (uint64_t)from - (uint64_t)to;
@@ -378,8 +380,8 @@ static bool begin_for(struct stepper *s, const struct tide_for_statement *loop) 
 
 static bool begin_if(struct stepper *s, const struct tide_if_statement *choice) {
   int64_t value;
-  for (;;) { /* a chain of `else if` takes no depth */
-    if (!evaluate(s, choice->condition, &value)) return false;
+  for (;;) { /* iterates: a chain of `else if` takes no depth */
+    if (!evaluate_code(s, choice->condition, &value)) return false;
     if (value) return push_frame(s, choice->then, NULL, 0, 0);
     const struct tide_statement *otherwise = choice->otherwise;
     if (!otherwise) return true;
@@ -393,14 +395,15 @@ static bool begin_if(struct stepper *s, const struct tide_if_statement *choice) 
 static bool do_require(struct stepper *s, const struct tide_require_statement *require) {
   char message[160];
   int64_t value;
-  if (!evaluate(s, require->condition, &value)) return false;
+  if (!evaluate_code(s, require->condition, &value)) return false;
   if (value) return true;
   tide_plan_expand(s->plan, &require->message, message, sizeof message);
   return tide_error(s->errors, TIDE_VALUE, require->base.line, require->base.column, "%s",
                     require->message.given ? message : "this requirement is not met");
 }
 
-/* What gives no step by itself. An error ends the walk: where it would go on is not known. */
+/* Executes a statement that gives no steps. An error ends the walk, since its continuation is not
+ * known. */
 static bool do_control(struct stepper *s, const struct tide_statement *statement) {
   switch (statement->kind) {
     case TIDE_STATEMENT_FOR:
@@ -410,13 +413,13 @@ static bool do_control(struct stepper *s, const struct tide_statement *statement
     case TIDE_STATEMENT_LET: {
       const struct tide_let_statement *let =
           TIDE_CONTAINER(statement, struct tide_let_statement, base);
-      return evaluate(s, let->value, &s->plan->values[let->symbol]);
+      return evaluate_code(s, let->value, &s->plan->values[let->symbol]);
     }
     default: return do_require(s, TIDE_CONTAINER(statement, struct tide_require_statement, base));
   }
 }
 
-/* Behind the last statement of the innermost block: its next turn, or out of it. */
+/* Ends the innermost block: starts its next iteration, or leaves it. False: the program is over. */
 static bool next_turn(struct stepper *s) {
   struct tide_frame *frame = &s->cursor->frames[s->cursor->depth - 1];
   if (frame->left == 0) {
@@ -445,7 +448,8 @@ static bool may_operate(struct stepper *s, const struct tide_statement *statemen
                     (unsigned long long)s->plan->operations_max);
 }
 
-/* The next statement that gives steps; NULL at the end, or where it could not go on. */
+/* Returns the next statement that gives steps; NULL: the program is over, or an error ended the
+ * walk. */
 static const struct tide_statement *next_statement(struct stepper *s) {
   struct tide_cursor *cursor = s->cursor;
   while (cursor->depth) {

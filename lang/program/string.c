@@ -1,9 +1,9 @@
-/* Texts with names in them. */
+/* Expands texts with names in them. */
 #include "base/array.h"
 #include "base/alloc.h"
 #include "program/plan.h"
 
-/* A literal part, as it stands in the text: \" \\ \n \t {{. */
+/* Appends a literal part, with its escapes replaced: \" \\ \n \t {{. */
 static void expand_literal(struct tide_text *text, const char *bytes, uint32_t length) {
   for (uint32_t i = 0; i < length; i++) {
     char c = bytes[i];

@@ -1,4 +1,4 @@
-/* What a misspelt name may have meant. */
+/* Suggests a known name for a misspelt one. */
 #include "base/alloc.h"
 #include "program/name_table.h"
 
@@ -7,8 +7,8 @@ void tide_suggestion_begin(struct tide_suggestion *suggestion, const char *text,
       (struct tide_suggestion){.text = text, .length = length, .best_distance = UINT32_MAX};
 }
 
-/* Letters to insert, drop, change or swap with their neighbour. */
-static unsigned distance(const char *a, size_t n, const char *b, size_t m) {
+/* Returns the number of letters to insert, drop, change or swap with their neighbour. */
+static unsigned edit_distance(const char *a, size_t n, const char *b, size_t m) {
   unsigned rows[3][TIDE_PROGRAM_NAME_MAX + 2];
   for (size_t j = 0; j <= m; j++) rows[0][j] = (unsigned)j;
   for (size_t i = 1; i <= n; i++) {
@@ -31,7 +31,7 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m) {
 void tide_suggestion_offer(struct tide_suggestion *suggestion, const char *candidate,
                            size_t length) {
   if (length > TIDE_PROGRAM_NAME_MAX || suggestion->length > TIDE_PROGRAM_NAME_MAX) return;
-  unsigned d = distance(suggestion->text, suggestion->length, candidate, length);
+  unsigned d = edit_distance(suggestion->text, suggestion->length, candidate, length);
   unsigned most = suggestion->length < 3 ? 1 : suggestion->length < 6 ? 2 : 3;
   if (d > most || d >= suggestion->length || d > suggestion->best_distance) return;
   size_t prefix = 0;

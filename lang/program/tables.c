@@ -1,4 +1,4 @@
-/* Declarations become tables: arrays flattened, expressions worked out. */
+/* Turns declarations into tables: flattens arrays and evaluates expressions. */
 #include "base/array.h"
 #include "base/alloc.h"
 #include "program/plan.h"
@@ -9,26 +9,26 @@ struct declarer {
   struct tide_plan *plan;
   struct tide_errors *errors;
   const struct tide_declaration *at;
-  size_t *member_of; /* by queue: the last collective that it is a member of, + 1 */
+  size_t *member_of; /* by queue: the last collective that has it as a member, + 1 */
   size_t member_of_capacity;
-  uint64_t members; /* of all collectives */
+  uint64_t members; /* members of all collectives */
 };
 
 static const struct tide_symbol *symbol_of(const struct declarer *d, uint32_t symbol) {
   return &d->plan->program->symbols[symbol];
 }
 
-static bool evaluate(struct declarer *d, struct tide_code code, int64_t *out_value) {
+static bool evaluate_code(struct declarer *d, struct tide_code code, int64_t *out_value) {
   return tide_evaluate(d->plan->program, d->plan->values, code, d->errors, out_value);
 }
 
-/* A number between two bounds; `fallback` when none was given. */
-static bool number(struct declarer *d, struct tide_code code, const char *what, int64_t least,
-                   int64_t most, int64_t fallback, int64_t *out_value) {
+/* Evaluates a number between two bounds; `fallback` when none is given. */
+static bool evaluate_number(struct declarer *d, struct tide_code code, const char *what,
+                            int64_t least, int64_t most, int64_t fallback, int64_t *out_value) {
   uint32_t line, column;
   *out_value = fallback;
   if (code.count == 0) return true;
-  if (!evaluate(d, code, out_value)) return false;
+  if (!evaluate_code(d, code, out_value)) return false;
   if (*out_value >= least && *out_value <= most) return true;
   tide_program_location(d->plan->program, code.place, &line, &column);
   return tide_error(d->errors, TIDE_VALUE, line, column, "%s is %lld to %lld, not %lld", what,
@@ -48,13 +48,13 @@ static const char *label_of(struct declarer *d, const struct tide_declared *name
   return copy;
 }
 
-/* Room for the entries of a name in its table. */
+/* Reserves the entries of a name in its table. */
 static bool make_room(struct declarer *d, const struct tide_declared *name, size_t first,
                       void *array_pointer, size_t *capacity, size_t size) {
   int64_t count = 1;
   struct tide_span *span = &d->plan->spans[name->symbol];
-  if (name->array &&
-      !number(d, name->count, "the number of entries", 1, TIDE_PLAN_ENTRIES_MAX, 1, &count))
+  if (name->array && !evaluate_number(d, name->count, "the number of entries", 1,
+                                      TIDE_PLAN_ENTRIES_MAX, 1, &count))
     return false;
   if (first + (size_t)count > TIDE_PLAN_ENTRIES_MAX) {
     return tide_error(d->errors, TIDE_FULL, name->name.line, name->name.column,
@@ -71,7 +71,7 @@ static bool make_room(struct declarer *d, const struct tide_declared *name, size
 /* ---- param, let, require ----------------------------------------------------------- */
 
 static bool declare_number(struct declarer *d) {
-  return evaluate(d, d->at->value, &d->plan->values[d->at->names->symbol]);
+  return evaluate_code(d, d->at->value, &d->plan->values[d->at->names->symbol]);
 }
 
 static bool declare_text(struct declarer *d) {
@@ -93,7 +93,7 @@ static bool declare_param(struct declarer *d, const struct tide_setting *setting
 static bool declare_require(struct declarer *d) {
   char message[160];
   int64_t value;
-  if (!evaluate(d, d->at->value, &value)) return false;
+  if (!evaluate_code(d, d->at->value, &value)) return false;
   if (value) return true;
   tide_plan_expand(d->plan, &d->at->text, message, sizeof message);
   return tide_error(d->errors, TIDE_VALUE, d->at->line, d->at->column, "%s",
@@ -119,7 +119,7 @@ static bool declare_options(struct declarer *d, struct tide_plan_option **out_op
     if (o->text.given) {
       option->text = tide_plan_intern(d->plan, &o->text, d->errors);
       if (!option->text) return false;
-    } else if (!evaluate(d, o->value, &option->integer)) {
+    } else if (!evaluate_code(d, o->value, &option->integer)) {
       return false;
     }
     ++*out_count;
@@ -159,8 +159,8 @@ static bool declare_queues(struct declarer *d) {
   struct tide_span devices = plan->spans[on->symbol];
   int64_t priority, capacity;
   uint32_t index;
-  if (!number(d, d->at->value, "a priority", 1, TIDE_PRIORITY_LEVELS - 1, 0, &priority) ||
-      !number(d, d->at->capacity, "a capacity", 1, TIDE_PLAN_CAPACITY_MAX, 0, &capacity)) {
+  if (!evaluate_number(d, d->at->value, "a priority", 1, TIDE_PRIORITY_LEVELS - 1, 0, &priority) ||
+      !evaluate_number(d, d->at->capacity, "a capacity", 1, TIDE_PLAN_CAPACITY_MAX, 0, &capacity)) {
     return false;
   }
   if (on->indexed) {
@@ -199,7 +199,7 @@ static bool add_timeline(struct declarer *d, struct tide_plan_timeline timeline)
   return true;
 }
 
-/* How many members there will be. */
+/* Counts the members of a collective. */
 static bool count_members(struct declarer *d, size_t *out_count) {
   *out_count = 0;
   for (const struct tide_member *m = d->at->members; m; m = m->next) {
@@ -215,7 +215,7 @@ static bool count_members(struct declarer *d, size_t *out_count) {
   return true;
 }
 
-/* A queue takes part once. */
+/* Lists the members of a collective. A queue may be a member only once. */
 static bool fill_members(struct declarer *d, uint32_t *queues) {
   size_t mark = d->plan->tables.collective_count + 1, count = 0;
   for (const struct tide_member *m = d->at->members; m; m = m->next) {
@@ -270,7 +270,8 @@ static bool declare_collective(struct declarer *d) {
 static bool declare_timelines(struct declarer *d) {
   struct tide_plan *plan = d->plan;
   int64_t initial;
-  if (!number(d, d->at->value, "a timeline's first value", 0, INT64_MAX, 0, &initial)) return false;
+  if (!evaluate_number(d, d->at->value, "a timeline's first value", 0, INT64_MAX, 0, &initial))
+    return false;
   for (const struct tide_declared *n = d->at->names; n; n = n->next) {
     if (!make_room(d, n, plan->tables.timeline_count, &plan->timelines, &plan->timeline_capacity,
                    sizeof *plan->timelines)) {
@@ -293,7 +294,7 @@ static bool declare_buffers(struct declarer *d) {
   struct tide_plan *plan = d->plan;
   bool scratch = d->at->kind == TIDE_DECLARE_SCRATCH;
   int64_t size;
-  if (!number(d, d->at->value, "a buffer's size", 1, INT64_MAX, 0, &size)) return false;
+  if (!evaluate_number(d, d->at->value, "a buffer's size", 1, INT64_MAX, 0, &size)) return false;
   for (const struct tide_declared *n = d->at->names; n; n = n->next) {
     if (!make_room(d, n, plan->tables.buffer_count, &plan->buffers, &plan->buffer_capacity,
                    sizeof *plan->buffers)) {
@@ -354,7 +355,7 @@ static bool declare_file(struct declarer *d) {
 
 /* ---- takes -------------------------------------------------------------------------------- */
 
-/* Each queue of a name that takes gets a timeline, of which the text knows nothing. */
+/* Gives a timeline to each queue of a name that takes. The timeline has no name in the text. */
 static bool declare_takes_of(struct declarer *d, struct tide_span span) {
   struct tide_plan *plan = d->plan;
   for (uint32_t i = span.first; i < span.first + span.count; i++) {
@@ -385,7 +386,8 @@ static bool declare_takes(struct declarer *d) {
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-static bool declare(struct declarer *d, const struct tide_setting *settings, size_t count) {
+static bool process_declaration(struct declarer *d, const struct tide_setting *settings,
+                                size_t count) {
   switch (d->at->kind) {
     case TIDE_DECLARE_PARAM: return declare_param(d, settings, count);
     case TIDE_DECLARE_LET: return declare_number(d);
@@ -401,14 +403,15 @@ static bool declare(struct declarer *d, const struct tide_setting *settings, siz
   return true;
 }
 
-/* The first error ends it: what follows would be built on numbers that are not known. */
+/* Processes all declarations. Stops at the first error: later ones would use numbers that are not
+ * known. */
 bool tide_plan_declare(struct tide_plan *plan, const struct tide_setting *settings,
                        size_t setting_count, struct tide_errors *errors) {
   struct declarer d = {.plan = plan, .errors = errors};
   if (!tide_plan_settings_known(plan, settings, setting_count, errors)) return false;
   bool good = true;
   for (d.at = plan->program->declarations; d.at && good; d.at = d.at->next)
-    good = declare(&d, settings, setting_count);
+    good = process_declaration(&d, settings, setting_count);
   if (good) good = declare_takes(&d);
   tide_free(plan->allocator, d.member_of, d.member_of_capacity, sizeof *d.member_of);
   plan->tables.devices = plan->devices;

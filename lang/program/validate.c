@@ -1,15 +1,15 @@
-/* One walk through all steps before any of them is done: what values do, who uses
- * what, and whether it could ever end. */
+/* Walks through all steps before any of them runs: checks values, records the users of timelines
+ * and buffers, and checks that the program can terminate. */
 #include "base/alloc.h"
 #include "program/dry_run.h"
 
-struct use {      /* of a timeline */
+struct use {      /* the users of a timeline */
   uint32_t queue; /* the first that waits or signals, + 1 */
-  bool queues;    /* there are more */
-  bool devices;   /* on several devices */
+  bool queues;    /* several queues */
+  bool devices;   /* queues on several devices */
   bool host;
   bool host_signals;
-  uint32_t last_line; /* of the last signal */
+  uint32_t last_line; /* line of the last signal */
 };
 
 struct checker {
@@ -19,7 +19,7 @@ struct checker {
   struct tide_dry_run dry_run;
 };
 
-/* Reports once a statement. */
+/* True the first time for each statement, so that it reports once. */
 static bool first_time(struct checker *c) {
   uint8_t *complained = &c->plan->complained[c->plan->cursor.statement];
   bool first = !*complained;
@@ -48,7 +48,7 @@ static void use_by_step(struct checker *c, uint32_t timeline, const struct tide_
   }
 }
 
-/* A value must go up in the order in which it is submitted. */
+/* Checks that the values of a timeline rise in the order of submission. */
 static void check_signal(struct checker *c, const struct tide_step *step,
                          const struct tide_step_value *signal) {
   struct tide_plan_timeline *t = &c->plan->timelines[signal->timeline];
@@ -82,7 +82,8 @@ static void check_part(struct checker *c, const struct tide_step *step) {
   t->last = step->instance;
 }
 
-/* A tag's timeline is waited for from outside of all queues. */
+/* Records the takes of an operation. The timeline of a tag is also waited for outside of all
+ * queues. */
 static void check_takes(struct checker *c, const struct tide_step *step,
                         struct tide_plan_queue *queue) {
   uint64_t bytes = 0;
@@ -135,7 +136,7 @@ static void check_never_freed(struct checker *c) {
   uint32_t line = 0;
   for (size_t i = 0; i < c->plan->tables.buffer_count; i++) {
     const struct tide_life *life = &c->plan->lives[i];
-    if (!life->live || life->line == line) continue; /* one of a line */
+    if (!life->live || life->line == line) continue; /* reported once for each line */
     line = life->line;
     tide_error(c->errors, TIDE_INVALID, life->line, life->column,
                "'%s' is allocated here and never freed", c->plan->buffers[i].label);
@@ -153,7 +154,8 @@ static void set_scopes(struct checker *c) {
   }
 }
 
-/* How much further to look after an error that leaves the rest in place. */
+/* Checks all steps. Continues after an error that does not end the walk. False: the end was not
+ * reached. */
 static bool walk_plan(struct checker *c) {
   struct tide_step step;
   while (!tide_errors_enough(c->errors)) {

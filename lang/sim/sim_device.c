@@ -1,4 +1,4 @@
-/* A device that takes time: hands on a clock. */
+/* A device that takes time: hands (its workers) on a simulated clock. */
 #include "base/check.h"
 #include "base/list.h"
 #include "base/alloc.h"
@@ -12,18 +12,18 @@ struct hand {
   struct tide_timer_event end;
   struct tide_sim *sim;
   struct tide_work *work; /* NULL: free */
-  struct hand *next;      /* in the list of free ones */
+  struct hand *next;      /* list of free hands */
   uint32_t number;
-  bool due; /* it would have ended while halted */
+  bool due; /* the time ended while the device was halted */
 };
 
-/* Work that was taken, but may not start yet. */
+/* Work that was taken from a queue, and may not start yet. */
 struct parked {
   struct tide_timer_event arrive;
   struct tide_sim *sim;
   struct tide_work *work;
-  struct parked *next;   /* in the list of unused ones, or of those that may start now */
-  struct tide_link link; /* in sim->arriving */
+  struct parked *next;   /* list of unused ones, or of those that may start now */
+  struct tide_link link; /* member of sim->arriving */
 };
 
 struct tide_sim {
@@ -68,7 +68,7 @@ static struct tide_work *pop_ready(struct tide_sim *sim) {
 
 static void look_for_work(struct tide_sim *sim);
 
-static void arrived(struct tide_timer_event *event) {
+static void on_arrival(struct tide_timer_event *event) {
   struct parked *parked = TIDE_CONTAINER(event, struct parked, arrive);
   struct tide_sim *sim = parked->sim;
   tide_list_remove(&parked->link);
@@ -76,15 +76,15 @@ static void arrived(struct tide_timer_event *event) {
   look_for_work(sim);
 }
 
-/* False: no memory to remember it. */
-static bool park(struct tide_sim *sim, struct tide_work *work, uint64_t time) {
+/* Parks work until `time`. False: no memory. */
+static bool park_work(struct tide_sim *sim, struct tide_work *work, uint64_t time) {
   struct parked *parked = sim->spare;
   if (parked) sim->spare = parked->next;
   else parked = tide_alloc(sim->allocator, 1, sizeof *parked);
   if (!parked) return false;
   parked->sim = sim;
   parked->work = work;
-  parked->arrive.fire = arrived;
+  parked->arrive.fire = on_arrival;
   tide_list_push_back(&sim->arriving, &parked->link);
   tide_clock_at(sim->clock, &parked->arrive, time);
   return true;
@@ -100,14 +100,14 @@ static void take_work(struct tide_sim *sim, struct tide_work *work) {
   if (script && script->ready) ready = script->ready(script->self, work, now);
   if (ready <= now) {
     start_work(sim, work);
-  } else if (!park(sim, work, ready)) {
+  } else if (!park_work(sim, work, ready)) {
     work->status = TIDE_NOMEM;
     hand_back(sim, work);
   }
 }
 
-/* Whatever has a hand free gets work, until there is none: then the exchange came back dry, and a
- * kick will come. */
+/* Gives work to free hands until no hand is free, or the exchange returns no work. After that, a
+ * kick announces new work. */
 static void look_for_work(struct tide_sim *sim) {
   while (sim->rest && !sim->halted && sim->device) {
     struct tide_work *work;
@@ -125,7 +125,7 @@ static void free_hand(struct hand *hand) {
   sim->rest = hand;
 }
 
-/* Frees the hand and says what it did. */
+/* Runs the body, frees the hand and returns its work. */
 static struct tide_work *end_work(struct hand *hand) {
   struct tide_sim *sim = hand->sim;
   const struct tide_sim_script *script = sim->params.script;
@@ -138,7 +138,7 @@ static struct tide_work *end_work(struct hand *hand) {
   return work;
 }
 
-/* It goes on, here or later: there is nothing to hand back. */
+/* True if the work continues, on this hand or later on another: it is not handed back. */
 static bool goes_on(struct hand *hand) {
   const struct tide_sim_script *script = hand->sim->params.script;
   uint64_t now = tide_clock_now(hand->sim->clock), more = 0;
@@ -165,7 +165,7 @@ static void work_ended(struct tide_timer_event *event) {
   struct tide_work *work = end_work(hand), *next;
   if (sim->ready) hand_back(sim, work);
   else if (tide_device_exchange(sim->device, &work, 1, &next, 1, NULL)) take_work(sim, next);
-  else return; /* dry: a kick will come */
+  else return; /* no work left: a kick announces more */
   look_for_work(sim);
 }
 
@@ -222,7 +222,7 @@ static void add_hands(struct tide_sim *sim) {
   }
 }
 
-static struct tide_sim *allocate(const struct tide_allocator *a,
+static struct tide_sim *make_sim(const struct tide_allocator *a,
                                  const struct tide_sim_params *params) {
   struct tide_sim *sim = tide_alloc(a, 1, sizeof *sim);
   if (!sim) return NULL;
@@ -248,12 +248,12 @@ enum tide_status tide_sim_open(struct tide_context *context, struct tide_clock *
   if (status != TIDE_OK) return status;
   if (own.hands > HANDS_MOST) return TIDE_INVALID;
   if (!own.hands) own.hands = 1;
-  struct tide_sim *sim = allocate(tide_context_allocator(context), &own);
+  struct tide_sim *sim = make_sim(tide_context_allocator(context), &own);
   if (!sim) return TIDE_NOMEM;
   sim->clock = clock;
   struct tide_backend backend = {.name = "sim",
                                  .in_order = !own.out_of_order,
-                                 .hands = 1, /* one look finds work for all of them */
+                                 .hands = 1, /* a single exchange finds work for all of them */
                                  .domain = own.domain ? own.domain : TIDE_DOMAIN_QUEUE,
                                  .kick = kick_device,
                                  .start = start_executor,
@@ -280,5 +280,5 @@ void tide_sim_resume(struct tide_device *device) {
 }
 
 enum tide_status tide_sim_again(struct tide_device *device, struct tide_work *work, uint64_t time) {
-  return park(sim_of(device), work, time) ? TIDE_OK : TIDE_NOMEM;
+  return park_work(sim_of(device), work, time) ? TIDE_OK : TIDE_NOMEM;
 }

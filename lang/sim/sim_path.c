@@ -1,5 +1,5 @@
 /* The longest path of a simulated plan: from the operation that ended last back to the beginning,
- * each time to whatever decided when the operation could start. */
+ * each time to the operation that decided the start. */
 #include "base/array.h"
 #include "base/alloc.h"
 #include "sim/sim_state.h"
@@ -11,12 +11,14 @@ static uint32_t last_to_end(const struct tide_simulation *s) {
   return last;
 }
 
-/* Out of order, an operation may be kept by one before it that has started, not ended. */
+/* Returns the time at which the path leaves `cause`. Out of order, `cause` may delay an operation
+ * by its start, and end later. */
 static uint64_t left_at(const struct tide_sim_op *op, const struct tide_sim_op *cause) {
   return cause->end <= op->could ? cause->end : op->could;
 }
 
-/* Had it to wait for a hand? Or for something that we do not see: the host, a wake-up. */
+/* True if the operation waited for a hand. Otherwise a delay has causes that are not traced: the
+ * host, a wake-up. */
 static bool was_busy(const struct tide_simulation *s, const struct tide_sim_op *op) {
   return op->before_it != TIDE_SIM_NONE && s->ops[op->before_it].end > op->could;
 }

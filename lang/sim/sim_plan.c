@@ -1,5 +1,5 @@
-/* A whole plan on simulated devices: the runner runs it as ever, on a clock, with bodies that only
- * take time and memory that is not there. */
+/* Simulates a whole plan. The runner runs as usual, on a simulated clock, with bodies that only
+ * take time and memory that does not exist. */
 #include "base/array.h"
 #include "base/check.h"
 #include "base/alloc.h"
@@ -74,7 +74,7 @@ static uint64_t start_op(void *self, const struct tide_work *work, uint32_t hand
   made->last[hand] = arguments->operation;
   if (op->started) {
     tide_sim_take_again(s, op, work, now);
-    return 0; /* and then looks again */
+    return 0; /* `more` follows at once */
   }
   op->started = true;
   op->price = s->params.wait_cost * op->issued;
@@ -176,7 +176,7 @@ const struct tide_device_kind *tide_simulation_kinds(size_t *out_count) {
   return kinds;
 }
 
-/* ---- what stands in for what is not there --------------------------------------------- */
+/* ---- stand-ins for bodies, memory and files ------------------------------------------- */
 
 static enum tide_status never_run(void *arguments) {
   (void)arguments;
@@ -186,8 +186,8 @@ static const struct tide_body_class body = {.name = "sim", .host = never_run};
 
 #define TIME_MOST ((uint64_t)INT64_MAX / 2) /* ns: 146 years; beyond it sums might not fit */
 
-/* Could all that was submitted take longer than a clock goes? One after the other, each signal on
- * the longest way. */
+/* True if the clock can hold the time of all submitted operations, run one after the other, with
+ * each signal on the slowest way. */
 static bool fits_clock(struct tide_simulation *s, uint64_t cost, size_t waits) {
   const struct tide_simulation_params *p = &s->params;
   unsigned __int128 most = (unsigned __int128)s->most_time + cost + p->wake + p->step_cost +
@@ -199,7 +199,8 @@ static bool fits_clock(struct tide_simulation *s, uint64_t cost, size_t waits) {
   return !s->too_long;
 }
 
-/* What cannot be remembered, or takes too long, takes no time, and the simulation fails. */
+/* Replaces the body of an operation. Once memory or the clock's range is exhausted, operations take
+ * no time, and the simulation fails. */
 static void stand_in(void *self, const struct tide_step *step, struct tide_operation *operation) {
   struct tide_simulation *s = self;
   bool assumed;
@@ -223,7 +224,7 @@ static void pass_step_cost(void *self) {
   if (s->params.step_cost) tide_clock_pass(s->clock, s->params.step_cost);
 }
 
-/* Addresses that nobody ever looks at. */
+/* Returns addresses that are never accessed. */
 static void *map(void *self, size_t size) {
   enum { PAGE = 4096 };
   struct tide_simulation *s = self;
@@ -277,8 +278,8 @@ static enum tide_status read_links(struct tide_simulation *s, struct tide_diag *
   return TIDE_OK;
 }
 
-/* Where the plan says how many there will be; the rest grows. */
-static bool reserve(struct tide_simulation *s) {
+/* Reserves the arrays with sizes that the plan's tables state; the others grow. */
+static bool reserve_arrays(struct tide_simulation *s) {
   const struct tide_plan_tables *tables = s->tables;
   bool plain = s->params.mode == TIDE_RUN_TRACKED;
   bool good = tide_array_reserve(s->allocator, &s->ops, &s->op_room, (size_t)tables->operations,
@@ -305,7 +306,7 @@ static enum tide_status set_up(struct tide_simulation *s, struct tide_diag *diag
   s->queues = tide_alloc(a, s->tables->queue_count, sizeof *s->queues);
   s->links = tide_alloc(a, s->params.link_count, sizeof *s->links);
   enum tide_status status = s->devices && s->queues && s->links ? TIDE_OK : TIDE_NOMEM;
-  if (status == TIDE_OK && !reserve(s)) status = TIDE_NOMEM;
+  if (status == TIDE_OK && !reserve_arrays(s)) status = TIDE_NOMEM;
   if (status == TIDE_OK) status = tide_clock_create(a, &clock, &s->clock);
   if (status != TIDE_OK) return tide_diag_set(diag, status, "out of memory");
   for (size_t i = 0; i < s->tables->queue_count; i++) s->queues[i].last = TIDE_SIM_NONE;

@@ -1,6 +1,6 @@
-/* Operations that take, on a clock. One looks for its pieces one after the other, after each for an
- * equal share of what is left of its time; where a piece is not there it stalls, and keeps no hand
- * busy until that has arrived. */
+/* Operations that take, on a clock. An operation accesses its pieces one after the other, and works
+ * for an equal share of its remaining time after each. At a piece that is missing it stalls, and
+ * occupies no hand until the piece has arrived. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "sim/sim_state.h"
@@ -34,7 +34,7 @@ static void trace_stall(struct tide_simulation *s, const struct tide_sim_op *op,
 
 void tide_sim_take_again(struct tide_simulation *s, struct tide_sim_op *op,
                          const struct tide_work *work, uint64_t now) {
-  op->price = 0; /* was paid before */
+  op->price = 0; /* paid at the first start */
   s->result.stalled += now - op->stalled_at;
   if (!s->params.sink) return;
   trace_stall(s, op, work, false, op->stalled_at);
@@ -45,7 +45,7 @@ static void retry_work(struct tide_sim_made *made, struct tide_work *work, uint6
   if (tide_sim_again(made->device, work, time) != TIDE_OK) made->simulation->no_memory = true;
 }
 
-/* The value is there, or never will be. */
+/* Called when the value is reached, or has failed: restarts the stalled work. */
 static void value_reached(struct tide_timepoint *point, enum tide_status status) {
   struct tide_sim_stall *stall = TIDE_CONTAINER(point, struct tide_sim_stall, point);
   struct tide_sim_made *made = stall->made;
@@ -63,7 +63,7 @@ static void value_reached(struct tide_timepoint *point, enum tide_status status)
   s->spare_stalls = stall;
 }
 
-/* False: nobody will let it go on, for want of memory. */
+/* Stalls the work until the tag is reached. False: no memory. */
 static bool stall_on(struct tide_sim_made *made, const struct tide_sim_tag *tag,
                      struct tide_work *work) {
   struct tide_simulation *s = made->simulation;
@@ -78,8 +78,8 @@ static bool stall_on(struct tide_sim_made *made, const struct tide_sim_tag *tag,
   return tide_timepoint_add(&stall->point) == TIDE_OK;
 }
 
-static uint64_t stall(struct tide_sim_made *made, struct tide_sim_op *op, struct tide_work *work,
-                      uint64_t now) {
+static uint64_t stall_operation(struct tide_sim_made *made, struct tide_sim_op *op,
+                                struct tide_work *work, uint64_t now) {
   struct tide_simulation *s = made->simulation;
   if (!stall_on(made, &s->tags[op->tags + op->next_tag], work)) {
     s->no_memory = true;
@@ -94,7 +94,8 @@ static uint64_t stall(struct tide_sim_made *made, struct tide_sim_op *op, struct
 
 /* ---- looking ------------------------------------------------------------------------ */
 
-/* Is the next piece there? What it came with decides when the operation could go on. */
+/* True if the next piece has arrived. The chain then includes its arrival. After a stall, its
+ * arrival decides `could`. */
 static bool look_for_piece(struct tide_simulation *s, struct tide_sim_op *op, uint64_t now) {
   const struct tide_sim_tag *tag = &s->tags[op->tags + op->next_tag];
   const struct tide_timeline *timeline = tide_run_timeline(s->run, tag->timeline);
@@ -104,7 +105,7 @@ static bool look_for_piece(struct tide_simulation *s, struct tide_sim_op *op, ui
   (void)tide_sim_arrival(s, op, tag->key, tag->value, &by, &time, &chain);
   if (time > now) return false;
   if (chain > op->chain) op->chain = chain;
-  if (op->stalls) { /* since this hand began: that is what kept it */
+  if (op->stalls) { /* the piece decided the start on this hand */
     op->could = by == TIDE_SIM_NONE ? op->start : time;
     op->by = by;
   }
@@ -117,7 +118,7 @@ uint64_t tide_sim_take_more(struct tide_sim_made *made, struct tide_sim_op *op,
   uint64_t time = 0;
   if (op->missing != TIDE_OK) return 0;
   while (!time && op->next_tag < op->tag_count) {
-    if (!look_for_piece(s, op, now)) return stall(made, op, work, now);
+    if (!look_for_piece(s, op, now)) return stall_operation(made, op, work, now);
     op->stalls = false;
     time = op->left / (op->tag_count - op->next_tag);
     op->left -= time;

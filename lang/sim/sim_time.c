@@ -1,5 +1,5 @@
-/* How long things take in a simulated plan. What is drawn depends on the seed and the operation's
- * number only, so that every way to run the plan gets the same draws. */
+/* Durations in a simulated plan. Random draws depend only on the seed and the operation's number,
+ * so that every mode gets the same draws. */
 #include "sim/sim_state.h"
 #include "base/alloc.h"
 
@@ -9,7 +9,7 @@ static uint64_t draw_random(const struct tide_simulation *s, uint64_t step, uint
   return tide_random_next(&random);
 }
 
-/* -ln(u / 2^64) in units of 2^-32, by squaring: no C library here. */
+/* Returns -ln(u / 2^64) in units of 2^-32, by squaring: there is no C library here. */
 static uint64_t minus_log(uint64_t u) {
   uint64_t bits = 0;
   if (!u) u = 1;
@@ -25,7 +25,7 @@ static uint64_t minus_log(uint64_t u) {
   return (uint64_t)(((unsigned __int128)log2 * 2977044472u) >> 32); /* ln 2, times 2^32 */
 }
 
-static uint64_t spread(const struct tide_simulation *s, uint64_t step, uint64_t cost) {
+static uint64_t spread_cost(const struct tide_simulation *s, uint64_t step, uint64_t cost) {
   uint64_t random = draw_random(s, step, 0);
   switch (s->params.spread) {
     case TIDE_SPREAD_NONE: break;
@@ -42,7 +42,7 @@ uint64_t tide_sim_cost(const struct tide_simulation *s, const struct tide_step *
                        bool *out_assumed) {
   uint64_t cost = step->cost, bytes = 0;
   *out_assumed = !cost && !step->took;
-  if (step->took) return 0; /* nobody does anything */
+  if (step->took) return 0; /* the second step has no body */
   if (!cost) {
     for (size_t i = 0; i < step->body->param_count; i++) {
       const struct tide_step_argument *argument = &step->arguments[i];
@@ -53,7 +53,7 @@ uint64_t tide_sim_cost(const struct tide_simulation *s, const struct tide_step *
         s->params.cost + (((unsigned __int128)bytes * s->params.cost_per_kib) >> 10);
     cost = time > UINT64_MAX / 2 ? UINT64_MAX / 2 : (uint64_t)time;
   }
-  return spread(s, step->number, cost);
+  return spread_cost(s, step->number, cost);
 }
 
 bool tide_sim_fails(const struct tide_simulation *s, uint64_t step) {
@@ -77,7 +77,8 @@ static bool all_near(const struct tide_simulation *s) {
   return !s->params.link_count;
 }
 
-/* Looked up once for each pair: there may be thousands of members, and of devices. */
+/* Returns the longest latency of a collective's members. Computed once for each device: there may
+ * be thousands of members, and of devices. */
 uint64_t tide_sim_farthest(struct tide_simulation *s, uint32_t collective, uint32_t device) {
   const struct tide_plan_collective *plan = &s->tables->collectives[collective];
   size_t devices = s->tables->device_count;

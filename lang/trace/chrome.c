@@ -1,27 +1,27 @@
 /* Kept events as Chrome's trace JSON.
  *
- * First all operations are gathered: when each started and ended, by (axis,
- * epoch). Then each gets a lane of its queue's: one where nothing overlaps, as
- * many as run at once where a device works out of order. Then it is written. */
+ * First, the start and end of every operation are gathered by (axis, epoch). Then each operation
+ * gets a lane of its queue: one lane where operations do not overlap, as many lanes as run at once
+ * where a device works out of order. Then the JSON is written. */
 #include "base/alloc.h"
 #include "base/text.h"
 #include "tidemark/queue.h"
 #include "trace/event_ring.h"
 
-#define SIGNALS_SEEN 4096 /* events before the end of a stall among which its signal is */
+#define SIGNALS_SEEN 4096 /* events before the end of a stall that are searched for its signal */
 
 struct slice {
   uint64_t axis, epoch;
-  uint64_t start, end; /* 0: not seen */
-  uint64_t event;      /* the one that ended it: its labels and status */
+  uint64_t start, end; /* 0: not traced */
+  uint64_t event;      /* the event that ended it: its labels and status */
   uint32_t track, lane;
 };
 
 struct track {
   uint64_t axis;
   uint32_t lanes;
-  uint64_t event; /* one that names its queue */
-  uint64_t *free; /* by lane: since when */
+  uint64_t event; /* an event that names the queue */
+  uint64_t *free; /* by lane: the end of its last slice */
   uint32_t capacity;
 };
 
@@ -35,9 +35,9 @@ struct writing {
   bool comma;
   uint64_t origin; /* the first event's time */
   uint64_t flows;
-  struct slice *slices; /* in the order of their ends */
+  struct slice *slices; /* order of first appearance */
   size_t slice_count, slice_capacity;
-  uint32_t *table; /* hash table over them: index + 1 */
+  uint32_t *table; /* hash table over the slices: index + 1 */
   size_t table_mask;
   struct track *tracks;
   size_t track_count, track_capacity;
@@ -66,7 +66,8 @@ static void put_format(struct writing *w, const char *format, ...) {
   w->used += length;
 }
 
-/* A JSON string, which is UTF-8. What is not (labels are cut where their room ends) is replaced. */
+/* Writes a JSON string, which is UTF-8. Replaces invalid bytes: labels may be cut inside a
+ * character. */
 static void put_string(struct writing *w, const char *string) {
   put_format(w, "\"");
   for (const char *c = string; *c; c++) {
@@ -80,7 +81,7 @@ static void put_string(struct writing *w, const char *string) {
   put_format(w, "\"");
 }
 
-/* Microseconds since the first event, to the nanosecond. */
+/* Writes microseconds since the first event, with nanoseconds as decimals. */
 static void put_time(struct writing *w, const char *key, uint64_t time) {
   uint64_t ns = time > w->origin ? time - w->origin : 0;
   put_format(w, ",\"%s\":%lu.%03u", key, (unsigned long)(ns / 1000), (unsigned)(ns % 1000));
@@ -158,7 +159,7 @@ static bool gather_slices(struct writing *w) {
   for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
     const struct tide_traced *event = tide_trace_at(trace, i);
     if (event->kind != TIDE_EVENT_START && event->kind != TIDE_EVENT_FINISH) continue;
-    if (!event->epoch) continue; /* left before it entered */
+    if (!event->epoch) continue; /* finished before it entered */
     struct track *track = make_track(w, event->axis, i);
     if (!track) return false;
     struct slice *slice = make_slice(w, event->axis, event->epoch);
@@ -176,7 +177,7 @@ static bool gather_slices(struct writing *w) {
   return true;
 }
 
-/* A thread id that sorts tracks by queue, then lane. */
+/* Returns a thread id that sorts tracks by queue, then lane. */
 static unsigned long thread_of(const struct slice *slice) {
   return (unsigned long)slice->track * 1000 + slice->lane + 1;
 }
@@ -236,9 +237,9 @@ static void write_end_of_flow(struct writing *w, const char *phase, const char *
   put_format(w, "}");
 }
 
-/* An arrow from the end of an operation to the start of the one that waited for it. Where ends are
- * known late only (the host of a foreign device looks now and then), the arrow leaves earlier: a
- * viewer drops one that goes back in time. */
+/* Writes an arrow from the end of an operation to the start of its waiter. A viewer drops an arrow
+ * that goes back in time. Ends that are noticed late (the host polls a foreign device) are
+ * therefore moved to the waiter's start. */
 static void write_flow(struct writing *w, const struct tide_traced *event) {
   static const char *const categories[] = {[TIDE_WAIT_FAILED] = NULL,
                                            [TIDE_WAIT_RESOLVED] = "resolved",
@@ -288,8 +289,9 @@ static void write_memory(struct writing *w, const struct tide_traced *event) {
   put_format(w, "}}");
 }
 
-/* The signal that ended a stall: not far before it was told. */
-static const struct slice *signaller(const struct writing *w, uint64_t resume) {
+/* Returns the operation that ended a stall by its signal, from the last events before the resume
+ * event; NULL: not found. */
+static const struct slice *find_signaller(const struct writing *w, uint64_t resume) {
   const struct tide_traced *end = tide_trace_at(w->trace, resume);
   uint64_t first = tide_trace_first(w->trace);
   for (uint64_t i = resume; i > first && resume - i < SIGNALS_SEEN; i--) {
@@ -301,7 +303,8 @@ static const struct slice *signaller(const struct writing *w, uint64_t resume) {
   return NULL;
 }
 
-/* A stall is told when its operation is through, its beginning right before its end. */
+/* Writes a stall. Both its events are traced after the operation, the stall event directly before
+ * the resume event. */
 static void write_stall(struct writing *w, uint64_t resume) {
   const struct tide_traced *end = tide_trace_at(w->trace, resume);
   const struct tide_traced *begun = tide_trace_at(w->trace, resume - 1);
@@ -323,7 +326,7 @@ static void write_stall(struct writing *w, uint64_t resume) {
   put_string(w, end->object);
   put_format(w, ",\"value\":%lu,\"status\":\"%s\"}}", (unsigned long)end->value,
              tide_status_name((enum tide_status)end->status));
-  const struct slice *from = signaller(w, resume);
+  const struct slice *from = find_signaller(w, resume);
   if (!from || !from->start || !from->end) return;
   w->flows++;
   write_end_of_flow(w, "s", "resume", from, from->end > from->start ? from->end - 1 : from->end);
@@ -366,7 +369,7 @@ static bool make_tables(struct writing *w) {
   return w->slices && w->table && gather_slices(w);
 }
 
-static void unmake(struct writing *w) {
+static void free_tables(struct writing *w) {
   for (size_t i = 0; i < w->track_count; i++)
     tide_free(w->allocator, w->tracks[i].free, w->tracks[i].capacity, sizeof *w->tracks[i].free);
   tide_free(w->allocator, w->tracks, w->track_capacity, sizeof *w->tracks);
@@ -385,7 +388,7 @@ enum tide_status tide_trace_write(struct tide_trace *trace,
   if (make_tables(w)) write_all(w);
   else w->status = TIDE_NOMEM;
   enum tide_status status = w->status;
-  unmake(w);
+  free_tables(w);
   tide_free(a, w, 1, sizeof *w);
   return status;
 }

@@ -12,7 +12,7 @@ static void copy_label(char *to, size_t size, const char *from) {
   to[at] = 0;
 }
 
-/* All that failed by one cause share its sentence. */
+/* Keeps a failure text; consecutive failures with the same cause share one. */
 static uint32_t keep_failure(struct tide_trace *trace, const char *sentence) {
   char *last = trace->failures[trace->failure_count % TIDE_TRACE_FAILURES];
   if (trace->failure_count && strcmp(last, sentence) == 0) return trace->failure_count;
@@ -22,7 +22,7 @@ static uint32_t keep_failure(struct tide_trace *trace, const char *sentence) {
   return trace->failure_count;
 }
 
-/* The emitter may hold a lock; the trace's is a leaf. */
+/* Takes only the trace's lock, a leaf: the caller may hold a lock. */
 static void on_event(void *self, const struct tide_event *event) {
   struct tide_trace *trace = self;
   tide_lock_take(&trace->lock, trace->params.platform);

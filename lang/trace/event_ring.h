@@ -1,17 +1,17 @@
-/* trace/event_ring.h: events as they are kept. */
-#ifndef TIDE_TRACE_RING_H
-#define TIDE_TRACE_RING_H
+/* trace/event_ring.h: the ring that keeps traced events. */
+#ifndef TIDE_TRACE_EVENT_RING_H
+#define TIDE_TRACE_EVENT_RING_H
 
 #include "base/lock.h"
 #include "tidemark/trace.h"
 
-#define TIDE_TRACE_FAILURES 64u /* sentences that are kept */
+#define TIDE_TRACE_FAILURES 64u /* failure texts kept */
 
 struct tide_traced {
   uint8_t kind;     /* enum tide_event_kind */
   uint8_t class_;   /* WAIT_CLASS: enum tide_wait_class */
   uint8_t status;   /* enum tide_status */
-  uint32_t failure; /* the number of its cause's sentence; 0: none */
+  uint32_t failure; /* number of the cause's text; 0: none */
   uint64_t time;
   uint64_t axis, epoch, value;
   uint64_t cause_axis, cause_epoch;
@@ -22,15 +22,16 @@ struct tide_traced {
 struct tide_trace {
   struct tide_trace_params params;
   struct tide_sink sink;
-  struct tide_lock lock; /* guards what follows */
-  uint64_t count;        /* of all that came */
+  struct tide_lock lock; /* guards the fields below */
+  uint64_t count;        /* all events so far */
   size_t mask;
   struct tide_traced *ring;
-  uint32_t failure_count; /* of sentences; those that follow each other differ */
+  uint32_t failure_count; /* texts so far; neighbours differ */
   char failures[TIDE_TRACE_FAILURES][sizeof((struct tide_failure *)0)->text];
 };
 
-/* NULL: it has none, or it is not among the newest any more. */
+/* Returns the failure text of an event; NULL: the event has none, or the text has been
+ * overwritten. */
 static inline const char *tide_trace_failure(const struct tide_trace *trace,
                                              const struct tide_traced *event) {
   if (!event->failure || trace->failure_count - event->failure >= TIDE_TRACE_FAILURES) return NULL;

@@ -1,5 +1,5 @@
-/* base/alloc.h: moving bytes, and asking an allocator for objects. The plain C
- * names come from the C library, or from freestanding.c where there is none. */
+/* base/alloc.h: moving bytes, and allocating objects. The plain C names come from the C library, or
+ * from freestanding.c in builds without one. */
 #ifndef TIDE_BASE_ALLOC_H
 #define TIDE_BASE_ALLOC_H
 
@@ -15,8 +15,8 @@ int strcmp(const char *a, const char *b);
 
 #define TIDE_CACHE_LINE 64
 
-/* Asks for whole lines that are about to be written. GCC takes a function that does nothing else
- * for one without effect, and leaves calls of it out: hence the statement that it cannot. */
+/* Prefetches whole cache lines that are about to be written. GCC treats a function that only
+ * prefetches as one without effect, and removes calls of it; the empty asm prevents that. */
 static inline void tide_fetch_lines(const void *at, size_t count) {
   for (size_t i = 0; i < count; i++) {
     __builtin_prefetch((const void *)((uintptr_t)at + i * TIDE_CACHE_LINE), 1);
@@ -24,8 +24,9 @@ static inline void tide_fetch_lines(const void *at, size_t count) {
   }
 }
 
-/* The same of lines that another processor has just written: it gives them away at once, instead of
- * a copy first. (Not every x86 processor has the instruction; the others do nothing.) */
+/* Prefetches cache lines that another processor has just written. The other processor gives each
+ * line up at once, instead of sharing a copy first. (Some x86 processors lack the instruction and
+ * ignore it.) */
 static inline void tide_fetch_to_write(const void *at, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const char *line = (const char *)at + i * TIDE_CACHE_LINE;
@@ -37,13 +38,13 @@ static inline void tide_fetch_to_write(const void *at, size_t count) {
   }
 }
 
-/* Zeroed memory for one object or an array of them; NULL when there is none or
- * when the size overflows. Objects that are whole cache lines lie on cache lines. */
+/* Returns zeroed memory for one object or an array of them; NULL: no memory, or the size overflows.
+ * Objects of a multiple of the cache line's size are aligned to cache lines. */
 TIDE_SISTER void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t size);
-/* The same, but nothing is set, so that what is never used is never touched. */
+/* Does tide_alloc without zeroing, so that unused pages are never touched. */
 TIDE_SISTER void *tide_alloc_unset(const struct tide_allocator *allocator, size_t count,
                                    size_t size);
-/* Give back what they gave, with the same numbers. NULL is fine. */
+/* Frees memory of either function, with the same count and size. NULL is fine. */
 TIDE_SISTER void tide_free(const struct tide_allocator *allocator, void *memory, size_t count,
                            size_t size);
 

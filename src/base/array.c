@@ -1,7 +1,7 @@
 #include "base/array.h"
 #include "base/alloc.h"
 
-/* The first room is a cache line's worth, at most eight; then it doubles. */
+/* The first capacity is a cache line's worth of elements, at most eight; then it doubles. */
 bool tide_array_grow(const struct tide_allocator *allocator, void *array_pointer, size_t *capacity,
                      size_t count, size_t size, bool clear) {
   size_t larger = *capacity ? *capacity : size < 8 ? 8 : size < 64 ? 64 / size : 1;

@@ -20,7 +20,7 @@
 #define tide_fetch_sub(p, v) __atomic_fetch_sub((p), (v), __ATOMIC_ACQ_REL)
 #define tide_fetch_or(p, v) __atomic_fetch_or((p), (v), __ATOMIC_ACQ_REL)
 
-/* True when *p was *expected and is now desired; else *expected is what *p was. */
+/* True if *p was *expected and is now `desired`; else stores the value of *p in *expected. */
 #define tide_compare_exchange(p, expected, desired)                                                \
   __atomic_compare_exchange_n((p), (expected), (desired), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 

@@ -2,15 +2,14 @@
 #include "base/text.h"
 
 #ifdef __wasm__
-static struct tide_body_frame *current; /* there is one thread */
+static struct tide_body_frame *current; /* wasm has one thread */
 #else
 static _Thread_local struct tide_body_frame *current __attribute__((tls_model("initial-exec")));
 #endif
 
 struct tide_body_frame *tide_body_frame_set(struct tide_body_frame *frame) {
   struct tide_body_frame *before = current;
-#ifndef TIDE_INTERLEAVE /* threads that are explored share one of the system's: none has a frame   \
-                         */
+#ifndef TIDE_INTERLEAVE /* explored threads share one system thread, and have no frames */
   current = frame;
 #else
   (void)frame;

@@ -1,5 +1,5 @@
-/* A platform whose time is made up: see tidemark/clock.h. What is to happen stands in a pairing
- * heap through the timer events themselves, so that nothing is allocated for it. */
+/* A platform with simulated time: see tidemark/clock.h. The pending timer events form a pairing
+ * heap through their own links, so that scheduling an event allocates nothing. */
 #include "base/params.h"
 #include "tidemark/clock.h"
 #include "base/atomic.h"
@@ -18,7 +18,7 @@ struct tide_clock {
 
 /* ---- the heap -------------------------------------------------------------------- */
 
-static bool earlier(const struct tide_timer_event *a, const struct tide_timer_event *b) {
+static bool is_earlier(const struct tide_timer_event *a, const struct tide_timer_event *b) {
   return a->time != b->time ? a->time < b->time : a->order < b->order;
 }
 
@@ -27,7 +27,7 @@ static struct tide_timer_event *meld_events(struct tide_timer_event *a,
                                             struct tide_timer_event *b) {
   if (!a) return b;
   if (!b) return a;
-  if (earlier(b, a)) {
+  if (is_earlier(b, a)) {
     struct tide_timer_event *swap = a;
     a = b;
     b = swap;
@@ -39,7 +39,7 @@ static struct tide_timer_event *meld_events(struct tide_timer_event *a,
   return a;
 }
 
-/* A row of siblings becomes one heap: in pairs from the left, then all from the right. */
+/* Melds a row of siblings into one heap: in pairs from the left, then all pairs from the right. */
 static struct tide_timer_event *gather_siblings(struct tide_timer_event *row) {
   struct tide_timer_event *pairs = NULL, *all = NULL;
   while (row) {
@@ -130,13 +130,13 @@ static void clock_wait(void *self, const uint32_t *word, uint32_t expected, uint
   }
 }
 
-/* Whoever waits looks after each timer event. */
+/* Does nothing: a waiter checks its word after each timer event. */
 static void clock_wake(void *self, const uint32_t *word, uint32_t count) {
   (void)self, (void)word, (void)count;
 }
 
-/* Nobody else runs, in no other process either: the timer events change the words, if anything
- * does. What changes another word than the first is found when the wait is asked for again. */
+/* No other thread or process runs, so only timer events change the words. With several words this
+ * fires at most one event and returns: the caller checks its words and waits again. */
 static void clock_wait_shared(void *self, const struct tide_word *words, uint32_t count,
                               uint64_t deadline) {
   struct tide_clock *clock = self;

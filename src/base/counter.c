@@ -2,12 +2,11 @@
 #include "base/check.h"
 #include "base/parking.h"
 
-/* Pairing heap: meld makes the larger root the first child of the smaller.
- * Removing a root melds its children in pairs, left to right, then all of the
- * pairs together, right to left; both passes are loops, so a heap of a million
- * children cannot overflow the stack. Equal values: the one melded from the left stays above, which
- * keeps waiters of one value nearly in order of arrival (no promise). */
-static inline struct tide_node *lay(struct tide_node *above, struct tide_node *below) {
+/* Pairing heap. A meld makes the larger root the first child of the smaller. Removing a root melds
+ * its children in pairs, left to right, then all pairs together, right to left. Both passes are
+ * loops, so a heap of a million children cannot overflow the stack. Of equal values, the left root
+ * stays above: waiters of one value stay nearly in order of arrival (no promise). */
+static inline struct tide_node *link_below(struct tide_node *above, struct tide_node *below) {
   below->next = above->child;
   if (above->child) above->child->prev = below;
   below->prev = above;
@@ -15,15 +14,16 @@ static inline struct tide_node *lay(struct tide_node *above, struct tide_node *b
   return above;
 }
 
-/* Lays one on the other. Which one is above cannot be foretold, so it is no branch: compilers make
- * one of a conditional expression. Of the one above, next and prev stay as they are. */
-static inline struct tide_node *lay_by(bool swap, struct tide_node *a, struct tide_node *b) {
+/* Links one root below the other; `swap` puts b above. The outcome cannot be predicted, so the
+ * roots are selected by masks: compilers turn a conditional expression into a branch. The upper
+ * root's next and prev do not change. */
+static inline struct tide_node *link_by(bool swap, struct tide_node *a, struct tide_node *b) {
   uintptr_t differ = ((uintptr_t)a ^ (uintptr_t)b) & -(uintptr_t)swap;
-  return lay((struct tide_node *)((uintptr_t)a ^ differ),
-             (struct tide_node *)((uintptr_t)b ^ differ));
+  return link_below((struct tide_node *)((uintptr_t)a ^ differ),
+                    (struct tide_node *)((uintptr_t)b ^ differ));
 }
 static inline struct tide_node *meld_two(struct tide_node *a, struct tide_node *b) {
-  return lay_by(b->value < a->value, a, b);
+  return link_by(b->value < a->value, a, b);
 }
 
 static struct tide_node *meld_nodes(struct tide_node *a, struct tide_node *b) {
@@ -34,8 +34,9 @@ static struct tide_node *meld_nodes(struct tide_node *a, struct tide_node *b) {
   return root;
 }
 
-/* Of the pairs, which lie anywhere in memory, each keeps in `prev` which comes four later in the
- * second pass, so that it is fetched in time. Being melded writes `prev` again. */
+/* Melds a row of siblings into one heap. The pairs are scattered in memory. So the first pass
+ * stores in each pair's `prev` the pair that the second pass reaches four steps later, for a
+ * prefetch. A meld overwrites `prev` again. */
 static struct tide_node *meld_children(struct tide_node *first) {
   struct tide_node *pairs = NULL, *second = NULL, *third = NULL, *fourth = NULL;
   for (struct tide_node *a = first, *b; a && (b = a->next); a = first) {
@@ -48,19 +49,19 @@ static struct tide_node *meld_children(struct tide_node *first) {
     second = pairs;
     pairs = pair;
   }
-  struct tide_node *root = first; /* one without another, or none */
+  struct tide_node *root = first; /* the last of an odd number of siblings, or NULL */
   if (!root && pairs) {
     root = pairs;
     pairs = pairs->next;
   }
-  /* The least value so far is known without a look at who has it. */
+  /* `least` is the value of `root`, kept apart so that a comparison does not load it. */
   uint64_t least = root ? root->value : 0;
   while (pairs) {
     struct tide_node *rest = pairs->next;
     uint64_t value = pairs->value;
     bool stays = least < value;
     __builtin_prefetch(pairs->prev, 1);
-    root = lay_by(stays, pairs, root);
+    root = link_by(stays, pairs, root);
     least = stays ? least : value;
     pairs = rest;
   }
@@ -74,8 +75,8 @@ static bool follow_parked(struct tide_node *other, struct tide_parked *parked, u
   return true;
 }
 
-/* Behind another that sleeps for the same, if it is where one looks first: then a crowd is one node
- * to take off. */
+/* Joins the ring of a thread parked for the same value, if that is the list's last node or the
+ * heap's root. A crowd of waiters is then one node to take off. */
 static bool join_parked(struct tide_counter *counter, struct tide_parked *parked, uint64_t value) {
   return follow_parked(counter->last, parked, value) || follow_parked(counter->root, parked, value);
 }
@@ -92,8 +93,9 @@ void tide_counter_add_parked(struct tide_counter *counter, struct tide_node *nod
   else tide_counter_add_late(counter, node);
 }
 
-/* Where it stands among its siblings cannot be foretold, so that is no branch. The root is above
- * whatever was below the node, so its children, melded, become one more of the root's. */
+/* Removes a node from the heap. Its position among siblings cannot be predicted, so the link is
+ * selected without a branch. No value below the node is less than the root's, so the node's
+ * children, melded, become one more child of the root. */
 void tide_counter_remove_late(struct tide_counter *counter, struct tide_node *node) {
   struct tide_node *children = node->child, *prev = node->prev, *next = node->next, nobody;
   if (children && children->next) children = meld_children(children);
@@ -106,17 +108,18 @@ void tide_counter_remove_late(struct tide_counter *counter, struct tide_node *no
       prev->child == node ? offsetof(struct tide_node, child) : offsetof(struct tide_node, next);
   *(struct tide_node **)(void *)((char *)prev + link) = next;
   (next ? next : &nobody)->prev = prev;
-  if (children) lay(counter->root, children);
+  if (children) link_below(counter->root, children);
 }
 
-static void detach(struct tide_counter *counter, struct tide_node *node) {
+static void detach_node(struct tide_counter *counter, struct tide_node *node) {
   if (node->child == node) tide_counter_unlink(counter, node);
   else tide_counter_remove_late(counter, node);
   node->child = node->next = node->prev = NULL;
 }
 
-/* The next one of a ring takes the place of its head. */
-static void replace(struct tide_counter *counter, struct tide_node *old, struct tide_node *node) {
+/* Puts the next thread of a ring in the position of the ring's head. */
+static void replace_head(struct tide_counter *counter, struct tide_node *old,
+                         struct tide_node *node) {
   bool listed = old->child == old;
   struct tide_node **from = listed ? &counter->first : &counter->root;
   if (old->prev) from = !listed && old->prev->child == old ? &old->prev->child : &old->prev->next;
@@ -130,17 +133,19 @@ static void replace(struct tide_counter *counter, struct tide_node *old, struct 
   old->child = old->next = old->prev = NULL;
 }
 
-/* False: it was alone, so the counter knows it, and nobody comes in its place. */
+/* Takes a thread out of its ring. False: the ring has no other thread, so the counter refers to
+ * this node, and no other node replaces it. */
 static bool leave_ring(struct tide_counter *counter, struct tide_parked *parked) {
   struct tide_parked *next = tide_parked_leave(parked);
-  if (next && !parked->follows) replace(counter, &parked->node, &next->node);
+  if (next && !parked->follows) replace_head(counter, &parked->node, &next->node);
   return next;
 }
 
 bool tide_counter_remove_parked(struct tide_counter *counter, struct tide_node *node) {
-  /* Nobody looked at those who follow when their head was taken off. */
+  /* A pop takes off the head of a ring only: the states of its followers are stale, so the value
+   * decides. */
   if (node->value <= counter->value) return false;
-  if (!leave_ring(counter, tide_parked_of(node))) detach(counter, node);
+  if (!leave_ring(counter, tide_parked_of(node))) detach_node(counter, node);
   node->state = TIDE_NODE_IDLE;
   if (node->value == tide_counter_least(counter)) tide_counter_keep_least(counter);
   return true;
@@ -150,8 +155,8 @@ static inline bool is_due(const struct tide_node *node, uint64_t value) {
   return node && node->value <= value;
 }
 
-/* Takes the list's nodes of values <= value off, of which there are some; those that are not
- * parked threads keep their links. */
+/* Takes off the list's nodes of values <= value; there is at least one. Only nodes of parked
+ * threads lose their links. */
 static void pop_listed(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                        enum tide_status status) {
   struct tide_node *node = counter->first, *next;
@@ -173,7 +178,7 @@ static void pop_listed(struct tide_counter *counter, uint64_t value, struct tide
   else counter->last = NULL;
 }
 
-/* Of equals, those in the list come first. */
+/* Takes off nodes in ascending order; of equal values, those of the list come first. */
 void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                       enum tide_status status) {
   struct tide_node *root;
@@ -202,7 +207,7 @@ void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct 
   for (struct tide_node *next = counter->first; (node = next);) {
     next = node->next;
     if (node->value < value) continue;
-    detach(counter, node);
+    detach_node(counter, node);
     push_ring(fired, node, status);
   }
   while ((node = counter->root)) {

@@ -1,9 +1,8 @@
-/* base/deferred.h: calls that wait for their turn.
+/* base/deferred.h: a queue of calls that must not nest.
  *
- * A callback may signal what triggers the next callback, and so on for a million
- * steps. Calling each from within the last would overflow the stack. So whoever
- * has a call to make puts it in the context's queue; if nobody is running the
- * queue, it runs it, until it is empty. */
+ * A callback may signal a value that triggers the next callback, and so on for a million steps.
+ * Nested calls would overflow the stack. So a thread puts its call in the context's queue. If no
+ * thread is running the queue, the thread runs the queue until it is empty. */
 #ifndef TIDE_BASE_DEFERRED_H
 #define TIDE_BASE_DEFERRED_H
 
@@ -11,7 +10,7 @@
 
 struct tide_deferred_call {
   struct tide_deferred_call *next;
-  void (*run)(struct tide_deferred_call *call); /* the call may be gone once it ran */
+  void (*run)(struct tide_deferred_call *call); /* the call may be gone once it has run */
 };
 
 struct tide_deferred {
@@ -19,16 +18,16 @@ struct tide_deferred {
   struct tide_lock lock;
   bool running;
   struct tide_deferred_call *first, **last;
-  /* Those who dispatch calls elsewhere, newest first, and how many there ever were: timepoint.c's.
-   */
+  /* All notifiers of the context, newest first, and the number of the last one created. For
+   * timepoint.c. */
   struct tide_notifier *notifiers;
   uint32_t notifier_number;
 };
 
 void tide_deferred_init(struct tide_deferred *queue, const struct tide_platform *platform);
-/* Under the queue's lock. True: nobody runs the queue, so the caller makes its call at once,
- * without the lock, and drains the queue afterwards. False: it is queued, for whoever runs the
- * queue. */
+/* Enters the queue with a call, under the queue's lock. True: no thread was running the queue. The
+ * caller then makes its call at once, without the lock, and drains the queue afterwards. False: the
+ * call is queued for the thread that runs the queue. */
 static inline bool tide_deferred_enter(struct tide_deferred *queue,
                                        struct tide_deferred_call *call) {
   if (__builtin_expect(!queue->running, 1)) return queue->running = true;
@@ -37,7 +36,7 @@ static inline bool tide_deferred_enter(struct tide_deferred *queue,
   queue->last = &call->next;
   return false;
 }
-/* Runs what was queued meanwhile, until there is nothing left. */
+/* Runs the calls queued meanwhile, until the queue is empty. */
 void tide_deferred_drain(struct tide_deferred *queue);
 /* Queues the call, and runs the queue unless another thread, or a call further up
  * this stack, is running it. No lock may be held. */

@@ -7,7 +7,7 @@
 
 #if defined(__wasm_bulk_memory__)
 
-/* One instruction each; the compiler puts it in line. */
+/* Each builtin compiles to one instruction, in line. */
 void *memcpy(void *restrict to, const void *restrict from, size_t size) {
   return __builtin_memcpy(to, from, size);
 }

@@ -1,5 +1,5 @@
-/* base/list.h: an intrusive doubly linked list with a sentinel. The nodes belong
- * to whoever embeds them; a node is in at most one list. */
+/* base/list.h: an intrusive doubly linked list with a sentinel. The nodes are part of the caller's
+ * objects; a node is in at most one list. */
 #ifndef TIDE_BASE_LIST_H
 #define TIDE_BASE_LIST_H
 

@@ -1,8 +1,8 @@
 #include "base/lock.h"
 
-/* Spinning longer than a section lasts means that the holder is off its core:
- * give that core away, and if that does not help, sleep. The sleep is bounded
- * because nobody wakes us. */
+/* Waits for the lock. If spinning outlasts a critical section, the holder has lost its core: this
+ * yields its own core and, if that does not help, sleeps. The sleep is bounded because an unlock
+ * wakes no thread. */
 void tide_lock_contended(struct tide_lock *lock, const struct tide_platform *platform) {
   for (uint32_t round = 0;; round++) {
     for (int spin = 0; spin < 64; spin++) {

@@ -1,10 +1,10 @@
-/* base/lock.h: a lock for sections of some tens of nanoseconds.
+/* base/lock.h: a lock for critical sections of some tens of nanoseconds.
  *
- * Taking it is one exchange, which is quicker than a compare-and-swap and changes
- * nothing where the lock is held; giving it back is one plain store: half of what
- * a mutex costs, which must ask on every unlock whether somebody sleeps.
- * The price is paid by those who find it taken: they spin, then yield, then
- * sleep for short bounded times. Never held while calling out or blocking. */
+ * Taking the lock is one exchange, which is quicker than a compare-and-swap and changes nothing
+ * while the lock is held. Giving it back is one plain store. That is half the cost of a mutex,
+ * which must check for sleeping threads on every unlock. Threads that find the lock taken pay the
+ * price: they spin, then yield, then sleep for short bounded times. Never held while calling out or
+ * blocking. */
 #ifndef TIDE_BASE_LOCK_H
 #define TIDE_BASE_LOCK_H
 
@@ -25,8 +25,8 @@ static inline bool tide_lock_try(struct tide_lock *lock) {
 }
 
 #ifdef TIDE_INTERLEAVE
-/* The explorer of interleavings lets nobody try before the lock is free, and wants to know which
- * store gives one back. */
+/* Hooks of the explorer of interleavings: it allows no attempt before the lock is free, and must
+ * know which store unlocks. */
 void interleave_lock(uint32_t *word);
 void interleave_unlock(uint32_t *word);
 #else
@@ -39,8 +39,8 @@ static inline void tide_lock_take(struct tide_lock *lock, const struct tide_plat
   if (__builtin_expect(!tide_lock_try(lock), 0)) tide_lock_contended(lock, platform);
 }
 
-/* False: it is not free, so the caller goes another way, where it waits. (The explorer waits here.)
- */
+/* Takes the lock if it is free. False: the lock is held, and the caller takes a path that may wait.
+ * (The explorer waits here.) */
 static inline bool tide_lock_take_free(struct tide_lock *lock) {
   interleave_lock(&lock->word);
   return __builtin_expect(tide_lock_try(lock), 1);

@@ -1,12 +1,12 @@
 #include "base/parking.h"
 #include "base/atomic.h"
 
-enum { ASLEEP, TOLD, TOLD_FIRST }; /* first: the others are still a ring */
+enum { ASLEEP, TOLD, TOLD_FIRST }; /* FIRST: the other threads still form a ring */
 
 #ifdef TIDE_INTERLEAVE
-#define FEW 2 /* a ring of three is as many threads as there are to spare */
+#define FEW 2 /* the explorer can spare the threads for a ring of three */
 #else
-#define FEW 4 /* so many are woken by whoever fires them */
+#define FEW 4 /* the largest ring that the firing thread wakes alone */
 #endif
 
 void tide_parked_init(struct tide_parked *parked, const struct tide_platform *platform) {
@@ -32,8 +32,8 @@ struct tide_parked *tide_parked_leave(struct tide_parked *parked) {
   return next;
 }
 
-/* Once the word is set the parked thread may be gone: its address is all that the wake still uses.
- */
+/* Wakes a parked thread. The thread may be gone once the word is set: the wake uses only the
+ * address. */
 static void wake_parked(struct tide_parked *parked, uint32_t what) {
   const struct tide_platform *platform = parked->platform;
   uint32_t *word = &parked->word;
@@ -61,7 +61,8 @@ void tide_parked_fire(struct tide_node *node, enum tide_status status) {
     }
 }
 
-/* The ring becomes a tree as a heap in an array is one: below number i are 2i and 2i + 1. */
+/* Turns the ring into a tree, laid out as a heap in an array: the children of node i are 2i and 2i
+ * + 1. */
 static void lay_out(struct tide_parked *head) {
   struct tide_parked *above = head, *below = head->after;
   while (below != head) {

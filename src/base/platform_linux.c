@@ -35,7 +35,7 @@ static uint64_t linux_now(void *self) {
   return read_clock(CLOCK_MONOTONIC);
 }
 
-/* What the kernel noted at its last tick. */
+/* Returns the time that the kernel noted at its last tick. */
 static uint64_t linux_now_about(void *self) {
   (void)self;
   return read_clock(CLOCK_MONOTONIC_COARSE);
@@ -64,7 +64,7 @@ static void linux_wake(void *self, const uint32_t *word, uint32_t count) {
 #endif
 #define NAP 1000000u
 
-/* What the kernel calls struct futex_waitv; older headers don't know it. */
+/* The kernel's struct futex_waitv, which older headers lack. */
 struct waited {
   uint64_t expected, word;
   uint32_t flags, reserved;
@@ -80,14 +80,14 @@ static uint64_t nap_end(uint64_t deadline) {
   return deadline < end ? deadline : end;
 }
 
-/* The kernel only reads the word, so memory that is mapped to read only will do. */
+/* The kernel only reads the word, so a read-only mapping will do. */
 static void wait_for_one(const struct tide_word *word, uint64_t deadline) {
   struct timespec t = time_of(deadline);
   if (syscall(SYS_futex, word->word, FUTEX_WAIT_BITSET, word->expected,
               deadline == TIDE_FOREVER ? NULL : &t, NULL, FUTEX_BITSET_MATCH_ANY) == 0)
     return;
   if (errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT) return;
-  t = time_of(nap_end(deadline)); /* it cannot sleep on this word: do not spin */
+  t = time_of(nap_end(deadline)); /* the kernel cannot sleep on this word: nap, do not spin */
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
@@ -109,7 +109,7 @@ static void linux_wait_shared(void *self, const struct tide_word *words, uint32_
               CLOCK_MONOTONIC) >= 0)
     return;
   if (errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT) return;
-  wait_for_one(words, nap_end(deadline)); /* before Linux 5.16, or it may not */
+  wait_for_one(words, nap_end(deadline)); /* Linux before 5.16, or the call is not permitted */
 }
 
 static void linux_wake_shared(void *self, const uint32_t *word, uint32_t count) {

@@ -15,7 +15,7 @@ static inline uint64_t tide_random_next(struct tide_random *random) {
   return z ^ (z >> 31);
 }
 
-/* A number below `limit`, which must not be 0. The bias is below limit / 2^64. */
+/* Returns a number below `limit`, which must not be 0. The bias is below limit / 2^64. */
 static inline uint64_t tide_random_below(struct tide_random *random, uint64_t limit) {
   return (uint64_t)(((unsigned __int128)tide_random_next(random) * limit) >> 64);
 }

@@ -1,4 +1,5 @@
-/* base/sister.h: what libtidemark shows to libtidemark-lang and libtidemark-mods alone.
+/* base/sister.h: the mark of symbols that libtidemark exports to libtidemark-lang and
+ * libtidemark-mods alone.
  *
  * TIDE_SISTER marks the declaration; tidemark.map puts the name into the version node
  * TIDEMARK_PRIVATE_0, which belongs to no interface. The three libraries come from one build. */

@@ -49,7 +49,7 @@ static const char *parse_directive(const char *at, struct directive *out, va_lis
   return at;
 }
 
-static void pad(struct tide_text *text, char fill, size_t used, size_t width) {
+static void put_padding(struct tide_text *text, char fill, size_t used, size_t width) {
   for (; used < width; used++) tide_text_bytes(text, &fill, 1);
 }
 
@@ -63,19 +63,19 @@ static void put_number(struct tide_text *text, const struct directive *d, uint64
   } while (value);
   size_t used = sizeof digits - at + negative;
   if (negative && d->zero) tide_text_bytes(text, "-", 1);
-  if (!d->left) pad(text, d->zero ? '0' : ' ', used, d->width);
+  if (!d->left) put_padding(text, d->zero ? '0' : ' ', used, d->width);
   if (negative && !d->zero) tide_text_bytes(text, "-", 1);
   tide_text_bytes(text, digits + at, sizeof digits - at);
-  if (d->left) pad(text, ' ', used, d->width);
+  if (d->left) put_padding(text, ' ', used, d->width);
 }
 
 static void put_string(struct tide_text *text, const struct directive *d, const char *string) {
   if (!string) string = "(none)";
   size_t length = 0;
   while ((!d->has_precision || length < d->precision) && string[length]) length++;
-  if (!d->left) pad(text, ' ', length, d->width);
+  if (!d->left) put_padding(text, ' ', length, d->width);
   tide_text_bytes(text, string, length);
-  if (d->left) pad(text, ' ', length, d->width);
+  if (d->left) put_padding(text, ' ', length, d->width);
 }
 
 static uint64_t get_unsigned(const struct directive *d, va_list *list) {
@@ -166,7 +166,7 @@ size_t tide_text_utf8(const char *at) {
   if (c[0] < 0xc2 || c[0] > 0xf4) return 0;
   for (size_t i = 1; i < length; i++)
     if ((c[i] & 0xc0) != 0x80) return 0;
-  /* Longer than need be, half of a pair, or beyond the last one. */
+  /* Overlong, a surrogate, or above U+10FFFF. */
   if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f)) return 0;
   if ((c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f)) return 0;
   return length;

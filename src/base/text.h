@@ -1,7 +1,7 @@
 /* base/text.h: writing text into a buffer of fixed size, without a C library.
  *
- * Text that does not fit is cut, the buffer stays terminated, and `length` says
- * how long the whole would have been, so that a caller can tell. */
+ * Text that does not fit is cut, and the buffer stays terminated. `length` counts the whole text,
+ * so that a caller can tell whether it was cut. */
 #ifndef TIDE_BASE_TEXT_H
 #define TIDE_BASE_TEXT_H
 
@@ -11,12 +11,12 @@
 
 struct tide_text {
   char *data;
-  size_t size;   /* of data; 0 = only count */
-  size_t length; /* of the whole text, cut or not, without the terminator */
+  size_t size;   /* bytes of `data`; 0: only count */
+  size_t length; /* bytes of the whole text, cut or not, without the terminator */
 };
 
 TIDE_SISTER void tide_text_init(struct tide_text *text, char *data, size_t size);
-/* %s %.*s %c %d %u %x with l, ll, z; %0Nx and %N widths; %%. No floats. */
+/* Appends text. Supports %s %.*s %c %d %u %x with l, ll, z; %0Nx and %N widths; %%. No floats. */
 TIDE_SISTER void tide_text_format(struct tide_text *text, const char *format, ...)
     TIDE_PRINTF(2, 3);
 TIDE_SISTER void tide_text_format_list(struct tide_text *text, const char *format, va_list list);
@@ -25,10 +25,11 @@ static inline bool tide_text_cut(const struct tide_text *text) {
   return text->length >= text->size;
 }
 
-/* How many bytes the UTF-8 character at the start of a terminated text has; 0: it is none. */
+/* Returns the size in bytes of the UTF-8 character at the start of a terminated text; 0: no valid
+ * character. */
 TIDE_SISTER size_t tide_text_utf8(const char *at);
 
-/* For a text that was cut: takes away the letter at its end that is not whole. */
+/* Removes the incomplete UTF-8 character, if any, at the end of a text that was cut. */
 TIDE_SISTER void tide_text_trim(char *data);
 
 /* Fills diag (NULL is fine) and returns status, so that `return tide_diag_set(…)` reads well. */

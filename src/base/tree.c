@@ -1,9 +1,9 @@
 #include "base/tree.h"
 #include "base/check.h"
 
-/* The heap order is on a hash of the node's address and key: as good as random,
- * and nothing to store. */
-static uint64_t weight(const struct tide_tree_node *node) {
+/* Returns the priority of a node in heap order: a hash of its address and key. The hash is as good
+ * as random, and needs no storage. */
+static uint64_t priority_of(const struct tide_tree_node *node) {
   uint64_t z = (uint64_t)(uintptr_t)node ^ (node->key * 0x9e3779b97f4a7c15u);
   z = (z ^ (z >> 31)) * 0xbf58476d1ce4e5b9u;
   return z ^ (z >> 29);
@@ -32,8 +32,8 @@ static void rotate_up(struct tide_tree *tree, struct tide_tree_node *node) {
   parent->parent = node;
 }
 
-/* Where a key belongs: the link to hang it on. The end is by far the most
- * common place, so it is tried first. */
+/* Returns the node below which a new key belongs, and the side; NULL: the key is listed already.
+ * Most keys belong at the end, so that is tried first. */
 static struct tide_tree_node *find_parent(struct tide_tree *tree, uint64_t key, bool *out_right) {
   *out_right = true;
   if (tree->last && key > tree->last->key) return tree->last;
@@ -57,8 +57,8 @@ bool tide_tree_insert_more(struct tide_tree *tree, struct tide_tree_node *node, 
   if (key < tree->first->key) tree->first = node;
   if (key > tree->last->key) tree->last = node;
   tree->count++;
-  uint64_t own = weight(node);
-  while (node->parent && weight(node->parent) < own) rotate_up(tree, node);
+  uint64_t own = priority_of(node);
+  while (node->parent && priority_of(node->parent) < own) rotate_up(tree, node);
   return true;
 }
 
@@ -86,14 +86,14 @@ void tide_tree_remove_one(struct tide_tree *tree, struct tide_tree_node *node) {
   if (tree->first == node) tree->first = tide_tree_next(node);
   if (tree->last == node) tree->last = tide_tree_previous(node);
   while (node->left && node->right)
-    rotate_up(tree, weight(node->left) > weight(node->right) ? node->left : node->right);
+    rotate_up(tree, priority_of(node->left) > priority_of(node->right) ? node->left : node->right);
   replace_child(tree, node->parent, node, node->left ? node->left : node->right);
   tree->count--;
 }
 
 struct tide_tree_node *tide_tree_at_least(const struct tide_tree *tree, uint64_t key) {
   struct tide_tree_node *best = NULL;
-  /* The ends are what is asked for most. */
+  /* Most look-ups are for one of the ends. */
   if (!tree->last || key > tree->last->key) return NULL;
   if (key == tree->last->key) return tree->last;
   if (key <= tree->first->key) return tree->first;

@@ -1,7 +1,7 @@
 /* base/tree.h: an intrusive ordered set of 64-bit keys (a treap with parent links).
  *
- * For what must be found by "the smallest key not below k" among very many, with
- * most insertions at the end. All operations are loops. Keys are unique. */
+ * For large sets that are searched by "the smallest key not below k", with most insertions at the
+ * end. All operations are loops. Keys are unique. */
 #ifndef TIDE_BASE_TREE_H
 #define TIDE_BASE_TREE_H
 
@@ -19,15 +19,16 @@ struct tide_tree {
   uint64_t count;
 };
 
-/* As long as there are no more, what comes at the end is hung there without being weighed, so that
- * few are a list. Never are there more that were not weighed, and the tree is that much deeper. */
+/* While the tree has fewer nodes, an appended node is not rotated up by its priority, so a small
+ * set is a list. At most this many nodes are out of heap order, and they deepen the tree by at most
+ * as many levels. */
 #define TIDE_TREE_FEW 16u
 
-/* Into a tree that has others, and out of one. */
+/* Parts of insert and remove out of line: into a tree that is not empty, and out of any tree. */
 bool tide_tree_insert_more(struct tide_tree *tree, struct tide_tree_node *node, uint64_t key);
 void tide_tree_remove_one(struct tide_tree *tree, struct tide_tree_node *node);
 
-/* False (and nothing changes) when the key is there already. */
+/* Inserts a node. False, and nothing changes: the key is listed already. */
 static inline bool tide_tree_insert(struct tide_tree *tree, struct tide_tree_node *node,
                                     uint64_t key) {
   struct tide_tree_node *last = tree->last;
@@ -51,15 +52,15 @@ static inline void tide_tree_remove(struct tide_tree *tree, struct tide_tree_nod
     tide_tree_remove_one(tree, node);
     return;
   }
-  /* The first one, and the next is below it. */
+  /* The root is the first node, and the next node is its child. */
   tree->root = tree->first = next;
   if (next) next->parent = NULL;
   else tree->last = NULL;
   tree->count--;
 }
-/* The smallest key >= key; NULL when there is none. */
+/* Returns the node with the smallest key >= key; NULL: none. */
 struct tide_tree_node *tide_tree_at_least(const struct tide_tree *tree, uint64_t key);
-/* The largest key < key; NULL when there is none. */
+/* Returns the node with the largest key < key; NULL: none. */
 struct tide_tree_node *tide_tree_below(const struct tide_tree *tree, uint64_t key);
 struct tide_tree_node *tide_tree_next(const struct tide_tree_node *node);
 struct tide_tree_node *tide_tree_previous(const struct tide_tree_node *node);

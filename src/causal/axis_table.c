@@ -26,8 +26,9 @@ void tide_axis_table_insert(struct tide_axis_table *table, struct tide_tracker_a
   tide_store_release(&table->slots[slot], at);
 }
 
-/* Closes the hole by moving back what its home allows, so that no marks of removed entries pile up.
- * An entry is stored in its new slot before the old one changes. */
+/* Removes an entry. Fills the empty slot with a later entry that may lie there by its home slot,
+ * and so on, so that no tombstones pile up. An entry is stored in its new slot before its old slot
+ * changes. */
 void tide_axis_table_remove(struct tide_axis_table *table, struct tide_tracker_axis *at) {
   size_t mask = table->size - 1, hole = tide_axis_table_home(table, at->axis);
   while (tide_load_relaxed(&table->slots[hole]) != at) hole = (hole + 1) & mask;

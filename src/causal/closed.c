@@ -2,8 +2,8 @@
 #include "base/check.h"
 #include "base/alloc.h"
 
-/* How many intervals begin at or before the axis. */
-static size_t begun(const struct tide_closed *closed, tide_axis axis) {
+/* Returns the number of intervals that begin at or before the axis. */
+static size_t count_begun(const struct tide_closed *closed, tide_axis axis) {
   size_t low = 0, high = closed->count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -14,12 +14,12 @@ static size_t begun(const struct tide_closed *closed, tide_axis axis) {
 }
 
 bool tide_closed_contains(const struct tide_closed *closed, tide_axis axis) {
-  size_t place = begun(closed, axis);
+  size_t place = count_begun(closed, axis);
   return place > 0 && axis <= closed->list[place - 1].last;
 }
 
 void tide_closed_add(struct tide_closed *closed, tide_axis axis) {
-  size_t place = begun(closed, axis);
+  size_t place = count_begun(closed, axis);
   struct tide_interval *next = closed->list + place;
   size_t after = closed->count - place;
   bool joins_last = place > 0 && next[-1].last + 1 == axis;

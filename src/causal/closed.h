@@ -9,7 +9,7 @@
 #include "tidemark/causal.h"
 
 struct tide_interval {
-  tide_axis first, last; /* both are in it */
+  tide_axis first, last; /* inclusive */
 };
 
 struct tide_closed {
@@ -18,7 +18,7 @@ struct tide_closed {
 };
 
 bool tide_closed_contains(const struct tide_closed *closed, tide_axis axis);
-/* The axis is not in it yet. Needs room for at most one more interval. */
+/* Adds an axis that is not in the set yet. Needs capacity for at most one more interval. */
 void tide_closed_add(struct tide_closed *closed, tide_axis axis);
 
 #endif

@@ -122,7 +122,7 @@ void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_ki
   }
 }
 
-/* ---- what it was created with ------------------------------------------------------ */
+/* ---- parameters ------------------------------------------------------ */
 
 const struct tide_platform *tide_context_platform(const struct tide_context *context) {
   return context->platform;

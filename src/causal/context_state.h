@@ -1,4 +1,4 @@
-/* causal/context_state.h: the context from inside.
+/* causal/context_state.h: the private struct of a context.
  *
  * Every layer reads the first part. `sched` and the owned objects belong to later layers, which set
  * them: sched/context.c makes and destroys contexts. */
@@ -46,17 +46,17 @@ struct tide_owned_ops {
 struct tide_context {
   const struct tide_platform *platform;
   const struct tide_allocator *allocator;
-  const struct tide_sink *sink;     /* of all events; NULL: none */
+  const struct tide_sink *sink;     /* the sink of all events; NULL: none */
   const struct tide_sink *failures; /* the sink, if it wants failures only; else NULL */
   struct tide_tracker *tracker;
   struct tide_lease *lease;
-  uint8_t frontier_capacity;           /* of queues, records and buffers */
-  struct tide_deferred *deferred;      /* callbacks in order */
-  struct tide_lock *sched_lock;        /* the scheduler's, and of every timeline that it uses */
-  struct tide_sched *sched;            /* set by sched/context.c */
-  const struct tide_sink *check;       /* check mode listens to host signals and waits */
-  uint64_t timelines;                  /* created so far */
-  uint32_t waiting;                    /* threads that block until a value is reached */
+  uint8_t frontier_capacity;      /* the capacity of the frontiers of queues, records and buffers */
+  struct tide_deferred *deferred; /* callbacks in order */
+  struct tide_lock *sched_lock;   /* the scheduler's, and of every timeline that it uses */
+  struct tide_sched *sched;       /* set by sched/context.c */
+  const struct tide_sink *check;  /* check mode listens to host signals and waits */
+  uint64_t timelines;             /* created so far */
+  uint32_t waiting;               /* threads that block until a value is reached */
   struct tide_blocked_bodies *blocked; /* bodies that block until a value is reached */
   struct tide_lock owned_lock;
   struct tide_link owned[TIDE_OWNED_KINDS]; /* struct tide_owned, in the order of creation */
@@ -68,16 +68,17 @@ struct tide_context {
  * default platform or allocator exists here. */
 enum tide_status tide_context_allocate(const struct tide_context_params *params,
                                        struct tide_context **out_context);
-/* Frees it; all objects of the context are gone. */
+/* Frees a context that has no objects left. */
 void tide_context_free(struct tide_context *context);
 
 /* Makes the context the owner of an object, which it destroys if the user leaves it. */
 void tide_context_own(struct tide_context *context, enum tide_owned_kind kind,
                       struct tide_owned *owned, const struct tide_owned_ops *ops);
-/* Ends that: the object is being destroyed. Does nothing for an object that is not owned. */
+/* Ends the ownership of an object that is being destroyed. Does nothing for an object that is not
+ * owned. */
 void tide_context_disown(struct tide_context *context, struct tide_owned *owned);
-/* Calls `end` of each object of a kind that has not ended, also of objects that come meanwhile.
- * True if there was one. */
+/* Calls `end` of each object of a kind that has not ended, also of objects created meanwhile. True
+ * if there was one. */
 bool tide_context_end_owned(struct tide_context *context, enum tide_owned_kind kind);
 /* Destroys the objects of a kind, the newest first. */
 void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_kind kind);

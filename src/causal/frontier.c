@@ -65,7 +65,7 @@ static void insert_by_merge(struct tide_frontier *frontier, tide_axis axis, uint
   tide_frontier_merge(frontier, &one.frontier, eviction);
 }
 
-/* Adds an entry whose axis is not listed. */
+/* Adds an entry for an axis that is not listed. */
 static void insert_entry(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
                          const struct tide_eviction *eviction) {
   size_t count = frontier->count;

@@ -20,7 +20,7 @@
 #include "base/alloc.h"
 #include "tidemark/causal.h"
 
-/* Two full frontiers that share no axis. */
+/* The entries of two full frontiers that share no axis. */
 #define TIDE_UNION_MAX (2 * TIDE_FRONTIER_CAPACITY_MAX)
 
 /* Test builds validate each frontier that is read: a caller may have written it by hand. */
@@ -134,25 +134,25 @@ static inline struct tide_reach tide_reach_both(struct tide_reach a, struct tide
   return (struct tide_reach){first, tide_larger(a.size + skip_a, b.size + skip_b)};
 }
 
-/* Makes it a window whose slots are not set yet. */
+/* Makes a frontier a window, and leaves the slots unset. */
 static inline void tide_window_set(struct tide_frontier *f, struct tide_reach reach) {
   *tide_frontier_axes_of(f) = reach.first;
   f->window = (uint16_t)reach.size;
   f->raised = TIDE_RAISED_NONE;
 }
-/* Makes it a window that lists nothing. */
+/* Makes a frontier a window that lists nothing. */
 void tide_window_clear(struct tide_frontier *f, struct tide_reach reach);
-/* Makes it a window of these entries, which lie elsewhere. */
+/* Makes a frontier a window of these entries, which lie elsewhere. */
 void tide_window_make(struct tide_frontier *f, struct tide_reach reach,
                       struct tide_entries entries);
-/* Makes its lists a window, if they are long enough and a window fits. */
+/* Turns the lists of a frontier into a window, if they are long enough and a window fits. */
 void tide_window_open(struct tide_frontier *f);
-/* Makes its window, of fewer than TIDE_WINDOW_LEAST entries, lists. */
+/* Turns a window of fewer than TIDE_WINDOW_LEAST entries into lists. */
 void tide_window_close(struct tide_frontier *f);
-/* Extends its window to a reach that has the old one and fits. */
+/* Extends a window to a reach that includes the old one and fits. */
 void tide_window_widen(struct tide_frontier *f, struct tide_reach reach);
-/* Raises the slots of a window that reaches over all that `from` lists; `count` are listed before.
- * Returns the number that is listed then. */
+/* Raises the slots of a window that reaches over all axes that `from` lists. `count`: the number of
+ * listed axes before. Returns the number afterwards. */
 size_t tide_window_raise(struct tide_frontier *f, const struct tide_frontier *from, size_t count);
 
 /* The loops over windows, for one kind of processor. `words` is a multiple of 8. */
@@ -167,7 +167,7 @@ struct tide_lanes {
 enum tide_tier { TIDE_TIER_PORTABLE, TIDE_TIER_AVX2, TIDE_TIER_AVX512, TIDE_TIER_COUNT };
 extern const struct tide_lanes tide_lanes_of_tier[TIDE_TIER_COUNT];
 
-/* Reads what the compiler's runtime has found out before any constructor. */
+/* Reads the features that the compiler's runtime detects before any constructor runs. */
 static inline enum tide_tier tide_tier_of_processor(void) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
@@ -265,7 +265,7 @@ static inline bool tide_frontier_covers(const struct tide_frontier *f,
   return true;
 }
 
-/* Returns the number of entries of `from` whose axes `to` does not list. */
+/* Returns the number of entries of `from` for axes that `to` does not list. */
 size_t tide_frontier_count_new(const struct tide_frontier *to, const struct tide_frontier *from);
 
 /* ---- writing ---- */
@@ -310,8 +310,8 @@ static inline void tide_frontier_copy_as_is(struct tide_frontier *to,
   memcpy(tide_frontier_epochs_of(to), tide_frontier_epochs(from), from->count * sizeof(uint64_t));
 }
 
-/* Stores the union of two others in a third, whose storage need not be initialised. False: the
- * union does not fit, and `to` has no meaning. Ignores taint. */
+/* Stores the union of two frontiers in a third, which needs no initialisation. False: the union
+ * does not fit, and `to` has no meaning. Ignores taint. */
 bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
                         const struct tide_frontier *b);
 

@@ -4,7 +4,7 @@
 /* A tainted frontier has needs that are not listed, which no frontier is known to have. */
 static inline bool needs_unlisted(const struct tide_frontier *g) { return g->tainted; }
 
-/* Returns two bits: f has, or may have, what g lacks; and the reverse. */
+/* Returns two bits: f has, or may have, knowledge that g lacks; and the reverse. */
 static enum tide_order order_of(bool f_has, bool g_has) {
   _Static_assert(TIDE_EQUAL == 0 && TIDE_BEFORE == 1 && TIDE_AFTER == 2 && TIDE_CONCURRENT == 3,
                  "two bits");

@@ -8,7 +8,8 @@ void tide_window_clear(struct tide_frontier *f, struct tide_reach reach) {
   clear_slots(tide_window_epochs_of(f), (size_t)reach.size);
 }
 
-/* Returns the number that is listed then; `count` are listed before. */
+/* Raises the slots of listed axes. `count`: the number of listed axes before. Returns the number
+ * afterwards. */
 static size_t raise_by_lists(struct tide_frontier *f, struct tide_entries from, size_t count) {
   tide_axis first = tide_window_first(f);
   for (size_t i = 0; i < from.count; i++) {

@@ -64,7 +64,8 @@ void tide_shadow_fini(struct tide_shadow_table *table) {
   tide_free(table->allocator, table->queues, table->queue_capacity, sizeof *table->queues);
 }
 
-static bool widen(struct tide_shadow_table *table, struct tide_shadow_clock *clock, size_t count) {
+static bool widen_clock(struct tide_shadow_table *table, struct tide_shadow_clock *clock,
+                        size_t count) {
   while (clock->capacity < count) {
     if (!tide_shadow_grow(table, (void **)&clock->epochs, clock->capacity, &clock->capacity,
                           sizeof *clock->epochs))
@@ -76,7 +77,7 @@ static bool widen(struct tide_shadow_table *table, struct tide_shadow_clock *clo
 
 void tide_shadow_merge(struct tide_shadow_table *table, struct tide_shadow_clock *to,
                        const struct tide_shadow_clock *from) {
-  if (!widen(table, to, from->count)) return;
+  if (!widen_clock(table, to, from->count)) return;
   for (size_t i = 0; i < from->count; i++)
     if (from->epochs[i] > to->epochs[i]) to->epochs[i] = from->epochs[i];
 }
@@ -89,7 +90,7 @@ void tide_shadow_copy(struct tide_shadow_table *table, struct tide_shadow_clock 
 
 void tide_shadow_set(struct tide_shadow_table *table, struct tide_shadow_clock *clock, size_t queue,
                      uint64_t epoch) {
-  if (widen(table, clock, queue + 1)) clock->epochs[queue] = epoch;
+  if (widen_clock(table, clock, queue + 1)) clock->epochs[queue] = epoch;
 }
 
 void tide_shadow_clock_fini(struct tide_shadow_table *table, struct tide_shadow_clock *clock) {

@@ -1,21 +1,22 @@
-/* causal/shadow.h: exact vector clocks, for those that judge an order instead of making one.
+/* causal/shadow.h: exact vector clocks, for tools that judge an order instead of making one.
  *
- * A clock has one entry a queue and is never evicted. It knows only what a program said (waits, the
- * order of a queue, what a thread waited for), never what happened to have finished, so that luck
- * in timing hides nothing.
+ * A clock has one entry per queue, and no entry is ever evicted. A clock contains only the orders
+ * that a program stated (waits, the order of a queue, the waits of a thread). An operation that
+ * happened to finish early adds nothing, so lucky timing hides no error.
  *
- *   check mode        beside the scheduler: is every pair of conflicting accesses ordered?
- *   the Vulkan layer  beside a foreign program: which of its waits does another one imply?
+ *    check mode        beside the scheduler: is every pair of conflicting accesses ordered?
+ *    the Vulkan layer  beside a foreign program: which of its waits does another one imply?
  *
- * No function locks: one lock of the caller guards a table and all that belongs to it. What there
- * is no memory for is left out, and the table then says so (`out_of_memory`): a clock that lacks an
+ * No function locks: one lock of the caller guards a table and all that belongs to it. If memory
+ * runs out, an entry is left out and the table says so (`out_of_memory`). A clock that lacks an
  * entry would call ordered pairs unordered, so the caller stops judging. */
 #ifndef TIDE_CAUSAL_SHADOW_H
 #define TIDE_CAUSAL_SHADOW_H
 
 #include "tidemark/base.h"
 
-/* As long as the highest queue that is known needs it to be; what is beyond is 0. */
+/* A vector clock, indexed by queue. It is as long as the highest known queue requires; further
+ * entries are 0. */
 struct tide_shadow_clock {
   uint64_t *epochs;
   size_t count, capacity;
@@ -24,13 +25,14 @@ struct tide_shadow_clock {
 /* The knowledge that a timeline value carries. */
 struct tide_shadow_record {
   uint64_t value;
-  bool below; /* a wait for less imports it, too: no other signaller can signal a value between */
-  uint32_t queue; /* of the signaller, and its epoch there; the caller's, who may leave them 0 */
+  bool below; /* a wait for a smaller value imports the record, too: no other signaller can signal a
+                 value between */
+  uint32_t queue; /* the signaller's queue, and its epoch there; set by the caller, or left 0 */
   uint64_t epoch;
   struct tide_shadow_clock clock;
 };
 
-/* One access that a later one might have to be ordered behind. */
+/* An access that a later one might have to be ordered behind. */
 struct tide_shadow_access {
   uint32_t queue;
   bool write;
@@ -44,7 +46,7 @@ enum tide_shadow_kind { TIDE_SHADOW_TIMELINE, TIDE_SHADOW_BUFFER, TIDE_SHADOW_TH
 struct tide_shadow {
   enum tide_shadow_kind kind;
   uint64_t key;
-  struct tide_shadow *next;            /* in its bucket */
+  struct tide_shadow *next;            /* the next in the bucket */
   struct tide_shadow_clock clock;      /* THREAD */
   struct tide_shadow_record *records;  /* TIMELINE, ascending */
   struct tide_shadow_access *accesses; /* BUFFER */
@@ -53,7 +55,7 @@ struct tide_shadow {
   char label[32];
 };
 
-/* A signal that a queue's operations made, to suggest as the wait that is missing. */
+/* A signal by a queue's operation, to suggest as the missing wait. */
 struct tide_shadow_hint {
   uint64_t epoch, value;
   char label[32];
@@ -77,10 +79,10 @@ struct tide_shadow_table {
 };
 
 void tide_shadow_fini(struct tide_shadow_table *table);
-/* Finds or makes; NULL when there is no memory. */
+/* Returns the shadow of a key, which is created if missing; NULL: no memory. */
 struct tide_shadow *tide_shadow_get(struct tide_shadow_table *table, enum tide_shadow_kind kind,
                                     uint64_t key);
-/* Finds; NULL when there is none. */
+/* Returns the shadow of a key; NULL: none. */
 struct tide_shadow *tide_shadow_find(struct tide_shadow_table *table, enum tide_shadow_kind kind,
                                      uint64_t key);
 void tide_shadow_forget(struct tide_shadow_table *table, enum tide_shadow_kind kind, uint64_t key);
@@ -95,18 +97,18 @@ void tide_shadow_copy(struct tide_shadow_table *table, struct tide_shadow_clock 
 void tide_shadow_set(struct tide_shadow_table *table, struct tide_shadow_clock *clock, size_t queue,
                      uint64_t epoch);
 void tide_shadow_clock_fini(struct tide_shadow_table *table, struct tide_shadow_clock *clock);
-/* Room for one more of `size` bytes in an array; false when there is no memory. */
+/* Ensures capacity for one more element of `size` bytes. False: no memory. */
 bool tide_shadow_grow(struct tide_shadow_table *table, void **array, size_t count, size_t *capacity,
                       size_t size);
 
-/* Appends a record, in the order of values. Several signallers of one value are one record, which
- * carries what all of them know. NULL when there is no memory. */
+/* Inserts a record in the order of values. Several signallers of one value share one record, with
+ * the knowledge of all. NULL: no memory. */
 struct tide_shadow_record *tide_shadow_add_record(struct tide_shadow_table *table,
                                                   struct tide_shadow *timeline, uint64_t value,
                                                   bool below,
                                                   const struct tide_shadow_clock *clock);
-/* The record with the smallest value that is at least `value`; NULL: there is none, or the records
- * of such old values were dropped. */
+/* Returns the record with the smallest value >= `value`; NULL: none, or records of such old values
+ * were dropped. */
 struct tide_shadow_record *tide_shadow_find_record(const struct tide_shadow *timeline,
                                                    uint64_t value);
 /* Drops all but the newest `kept` records. */

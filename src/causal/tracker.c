@@ -1,4 +1,5 @@
-/* The tracker: what the host has seen finish. tracker_axis.h says why it is right. */
+/* The tracker: the epochs that the host has seen finish. tracker_axis.h explains why the accesses
+ * without the lock are correct. */
 #include "base/params.h"
 #include "base/check.h"
 #include "base/alloc.h"
@@ -72,16 +73,17 @@ void tide_tracker_destroy(struct tide_tracker *tracker) {
 
 /* ---- registering ---- */
 
-/* What registering needs and has allocated; all that is left over is freed at the end. */
+/* The memory that registering needs and has allocated; the unused part is freed at the end. */
 struct spare {
   struct tide_tracker_axis *state;
   struct tide_axis_table *table;
   struct tide_closed closed;
-  size_t table_size, closed_capacity; /* wanted; 0 = what is there will do */
+  size_t table_size, closed_capacity; /* wanted; 0: the tracker's own is large enough */
   bool want_state;
 };
 
-/* Closing never allocates: there is always room for one interval a live axis. */
+/* True if registering lacks memory, which is then noted in `spare`. Closing never allocates: there
+ * is always capacity for one interval per live axis. */
 static bool missing_locked(const struct tide_tracker *tracker, struct spare *spare) {
   size_t live = tracker->live + 1;
   size_t intervals = tracker->closed.count + live;
@@ -196,7 +198,7 @@ void tide_tracker_set_names(struct tide_tracker_axis *at) { tide_store_release(&
 struct tide_tracker_axis *tide_tracker_namer(struct tide_tracker *tracker, tide_axis axis) {
   if (axis == 0) return NULL;
   struct tide_tracker_axis *at = tide_axis_table_find(tide_load_acquire(&tracker->table), axis);
-  /* If it was closed meanwhile and serves another axis, that one's answer is not ours. */
+  /* If the axis was closed meanwhile and another axis uses the state, `names` is that axis'. */
   bool names = at && tide_load_acquire(&at->names);
   return names && tide_load_acquire(&at->axis) == axis ? at : NULL;
 }
@@ -216,7 +218,7 @@ uint64_t tide_tracker_axis_epoch(const struct tide_tracker_axis *at) {
   return tide_load_acquire(&at->waits.value);
 }
 
-/* False when the axis is unknown. */
+/* Reads the finished epoch of an axis. False: the axis is unknown. */
 static bool look_up(struct tide_tracker *tracker, tide_axis axis, uint64_t *out_epoch) {
   if (axis == 0) return false;
   struct tide_tracker_axis *at = tide_axis_table_find(tide_load_acquire(&tracker->table), axis);
@@ -274,7 +276,7 @@ static void open_locked(struct tide_tracker *tracker, struct tide_tracker_axis *
   tide_tracker_axis_least_locked(at);
 }
 
-/* Apart, so that an advance that nobody waits for saves no registers. */
+/* Out of line, so that an advance without waiters saves no registers. */
 __attribute__((noinline)) void tide_tracker_open_collect(struct tide_tracker *tracker,
                                                          struct tide_tracker_axis *at,
                                                          struct tide_fired *out) {
@@ -291,7 +293,7 @@ void tide_tracker_advance_collect(struct tide_tracker *tracker, struct tide_trac
 static void fail_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
                         enum tide_status status, struct tide_fired *out) {
   if (at->failure != TIDE_OK) return;
-  open_locked(tracker, at, out); /* what has finished has not failed */
+  open_locked(tracker, at, out); /* finished epochs have not failed */
   at->failure = status;
   tide_tracker_fail_waits_locked(tracker, at, status, out);
   tide_tracker_axis_least_locked(at);
@@ -303,7 +305,8 @@ static void certify_locked(struct tide_tracker *tracker, struct tide_tracker_axi
   open_locked(tracker, at, out);
 }
 
-/* The number goes before the epoch is reset by whoever uses the state next: see tracker_axis.h. */
+/* Closes an axis. The axis number is removed before the state's next user resets the epoch: see
+ * tracker_axis.h. */
 static void close_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
                          struct tide_fired *out) {
   certify_locked(tracker, at, out);
@@ -340,10 +343,11 @@ void tide_tracker_close_collect(struct tide_tracker *tracker, struct tide_tracke
 
 /* ---- progress, by number ---- */
 
-/* These hold the lock from the look-up on, so that a close on another thread cannot give the state
- * to another axis in between. To a closed axis nothing can happen any more: TIDE_OK. */
-static enum tide_status begin(struct tide_tracker *tracker, tide_axis axis,
-                              struct tide_fired *fired, struct tide_tracker_axis **out_at) {
+/* Begins a call by axis number. The lock is held from the look-up on, so that a close on another
+ * thread cannot give the state to another axis in between. Nothing can happen to a closed axis any
+ * more: TIDE_OK. */
+static enum tide_status lock_and_find(struct tide_tracker *tracker, tide_axis axis,
+                                      struct tide_fired *fired, struct tide_tracker_axis **out_at) {
   tide_fired_init(fired);
   tide_tracker_lock(tracker);
   *out_at = tide_tracker_find_locked(tracker, axis);
@@ -351,8 +355,8 @@ static enum tide_status begin(struct tide_tracker *tracker, tide_axis axis,
   return TIDE_NOT_FOUND;
 }
 
-static enum tide_status end(struct tide_tracker *tracker, enum tide_status status,
-                            struct tide_fired *fired) {
+static enum tide_status unlock_and_fire(struct tide_tracker *tracker, enum tide_status status,
+                                        struct tide_fired *fired) {
   tide_tracker_unlock(tracker);
   tide_fired_run(fired);
   return status;
@@ -362,12 +366,12 @@ enum tide_status tide_tracker_advance(struct tide_tracker *tracker, tide_axis ax
                                       uint64_t epoch) {
   struct tide_fired fired;
   struct tide_tracker_axis *at;
-  enum tide_status status = begin(tracker, axis, &fired, &at);
+  enum tide_status status = lock_and_find(tracker, axis, &fired, &at);
   /* `least` changes under the lock only. */
   if (at && tide_tracker_axis_raise(at, epoch) && tide_load_acquire(&at->least) <= epoch) {
     open_locked(tracker, at, &fired);
   }
-  return end(tracker, status, &fired);
+  return unlock_and_fire(tracker, status, &fired);
 }
 
 enum tide_status tide_tracker_fail(struct tide_tracker *tracker, tide_axis axis,
@@ -375,24 +379,24 @@ enum tide_status tide_tracker_fail(struct tide_tracker *tracker, tide_axis axis,
   if (failure == TIDE_OK) return TIDE_INVALID;
   struct tide_fired fired;
   struct tide_tracker_axis *at;
-  enum tide_status status = begin(tracker, axis, &fired, &at);
+  enum tide_status status = lock_and_find(tracker, axis, &fired, &at);
   if (at) fail_locked(tracker, at, failure, &fired);
-  return end(tracker, status, &fired);
+  return unlock_and_fire(tracker, status, &fired);
 }
 
 enum tide_status tide_tracker_certify(struct tide_tracker *tracker, tide_axis axis) {
   struct tide_fired fired;
   struct tide_tracker_axis *at;
-  enum tide_status status = begin(tracker, axis, &fired, &at);
+  enum tide_status status = lock_and_find(tracker, axis, &fired, &at);
   if (at && at->failure == TIDE_OK) status = TIDE_INVALID;
   else if (at) certify_locked(tracker, at, &fired);
-  return end(tracker, status, &fired);
+  return unlock_and_fire(tracker, status, &fired);
 }
 
 enum tide_status tide_tracker_close(struct tide_tracker *tracker, tide_axis axis) {
   struct tide_fired fired;
   struct tide_tracker_axis *at;
-  enum tide_status status = begin(tracker, axis, &fired, &at);
+  enum tide_status status = lock_and_find(tracker, axis, &fired, &at);
   if (at) close_locked(tracker, at, &fired);
-  return end(tracker, status, &fired);
+  return unlock_and_fire(tracker, status, &fired);
 }

@@ -1,26 +1,26 @@
 /* causal/tracker_axis.h: the tracker's own structs.
  *
- * One lock guards all that changes together; three things are read without it:
- * the table of axes, an axis' number and its finished epoch.
+ * One lock guards all state that changes together. Three things are read without the lock: the
+ * table of axes, an axis' number and its finished epoch.
  *
- * How a reader stays right without the lock. The state of a closed axis is used
- * again for another axis, but never freed before the tracker is, and an axis
- * number never comes back. So a reader loads the number, the epoch, and the number
- * again: when an epoch of the state's next life was read, the second look sees
- * that the number has gone, because the number is taken away before the epoch is
- * reset (release), and the epoch was loaded with acquire. Finding nothing proves
- * nothing (entries move when one is removed, and the table may be an old one), so
+ * How a reader stays right without the lock. The state of a closed axis is used again for another
+ * axis, but never freed before the tracker is, and an axis number never comes back. So a reader
+ * loads the number, the epoch, and the number again. Suppose that the reader loaded an epoch of the
+ * state's next life. Then the second look sees that the number has gone, because the number is
+ * removed before the epoch is reset (release), and the epoch was loaded with acquire. Finding
+ * nothing proves nothing (entries move when one is removed, and the table may be an old one), so
  * then the reader takes the lock and looks again.
  *
- * How advance and wait meet without the lock. Advance raises the epoch by an
- * exchange, then loads `least`; a waiter stores `least`, then reads the epoch by
- * an exchange that changes nothing. Exchanges of one word have one order. Is the
- * waiter's the later one, it sees that its epoch has finished. Is advance's the
- * later one, it reads from the waiter's or what follows, and acquires `least`.
- * A waiter that finds `least` no larger than its own epoch needs neither: whoever
- * waits for that least has exchanged when less had finished, so that an advance
- * that reaches either sees this `least`, or a later one; and as long as the new
- * waiter is queued, none is larger than its epoch. */
+ * How advance and wait meet without the lock. Advance raises the epoch by an exchange, then loads
+ * `least`; a waiter stores `least`, then reads the epoch by an exchange that changes nothing.
+ * Exchanges of one word have one order. If the waiter's exchange is the later one, the waiter sees
+ * that its epoch has finished. If advance's is the later one, advance reads from the waiter's
+ * exchange or a later one, and so acquires `least`.
+ *
+ * A waiter that finds `least` no larger than its own epoch needs neither. The waiter for that least
+ * epoch has made its exchange when less had finished, so an advance that reaches either epoch sees
+ * this `least`, or a later one. As long as the new waiter is queued, no later `least` is larger
+ * than its epoch. */
 #ifndef TIDE_CAUSAL_TRACKER_AXIS_H
 #define TIDE_CAUSAL_TRACKER_AXIS_H
 
@@ -33,8 +33,8 @@
 struct tide_tracker_axis {
   tide_axis axis;               /* atomic; 0 while no axis uses this state */
   uint64_t given;               /* atomic; the newest epoch that was given, finished or not */
-  uint64_t least;               /* atomic; the smallest awaited epoch, UINT64_MAX = nobody waits */
-  struct tide_counter waits;    /* of frontier waits; .value (atomic): the finished epoch */
+  uint64_t least;               /* atomic; the smallest awaited epoch; UINT64_MAX: no waiter */
+  struct tide_counter waits;    /* frontier waits; .value (atomic): the finished epoch */
   struct tide_counter finishes; /* raw waiters; .value is not used */
   uint32_t failure;             /* enum tide_status; guarded by the lock, like the heaps */
   uint32_t names;               /* atomic; tide_tracker_set_names */
@@ -45,7 +45,7 @@ struct tide_tracker_axis {
 
 /* Open addressing, at most half full. Slots are atomic pointers. */
 struct tide_axis_table {
-  struct tide_axis_table *older; /* one that readers may still be looking at */
+  struct tide_axis_table *older; /* a former table, which readers may still use */
   size_t size;                   /* a power of two */
   uint32_t shift;
   struct tide_tracker_axis *slots[];
@@ -56,18 +56,20 @@ struct tide_tracker {
   const struct tide_allocator *allocator;
   struct tide_axis_table *table; /* atomic */
   size_t live;                   /* atomic; written under the lock */
-  /* Away from what readers look at. The lock guards everything below and all axes. */
+  /* Not in the cache line of the words that readers load. The lock guards everything below and all
+   * axes. */
   _Alignas(TIDE_CACHE_LINE) struct tide_lock lock;
   struct tide_tracker_axis *free;
   struct tide_closed closed;
-  struct tide_frontier_wait *waits, **last_wait; /* all that are pending, in order of arrival */
+  struct tide_frontier_wait *waits, **last_wait; /* all pending waits, in order of arrival */
 };
 
 static inline size_t tide_axis_table_bytes(size_t size) {
   return sizeof(struct tide_axis_table) + size * sizeof(struct tide_tracker_axis *);
 }
 void tide_axis_table_init(struct tide_axis_table *table, size_t size);
-/* Neighbouring ordinals spread over the whole table. size >= 2. */
+/* Returns the home slot of an axis. Neighbouring ordinals spread over the whole table. size >=
+ * 2. */
 static inline size_t tide_axis_home(uint32_t shift, tide_axis axis) {
   return (size_t)((axis * 0x9e3779b97f4a7c15u) >> shift);
 }
@@ -76,7 +78,7 @@ static inline size_t tide_axis_table_home(const struct tide_axis_table *table, t
 }
 struct tide_tracker_axis *tide_axis_table_find_from(struct tide_axis_table *table, size_t slot,
                                                     tide_axis axis);
-/* Without the lock NULL means nothing. */
+/* Returns the state of an axis. Without the lock, NULL proves nothing. */
 static inline struct tide_tracker_axis *tide_axis_table_find(struct tide_axis_table *table,
                                                              tide_axis axis) {
   size_t home = tide_axis_table_home(table, axis);
@@ -104,13 +106,13 @@ static inline uint64_t tide_tracker_axis_finished(const struct tide_tracker_axis
   return tide_load_acquire(&at->waits.value);
 }
 
-/* Call whenever a heap has changed. */
+/* Recomputes `least`; required after each change of a heap. */
 static inline void tide_tracker_axis_least_locked(struct tide_tracker_axis *at) {
   uint64_t a = tide_counter_least(&at->waits), b = tide_counter_least(&at->finishes);
   tide_store_release(&at->least, a < b ? a : b);
 }
 
-/* True when this call raised it. */
+/* Raises the finished epoch. True if this call raised it. */
 static inline bool tide_tracker_axis_raise(struct tide_tracker_axis *at, uint64_t epoch) {
   uint64_t old = tide_load_relaxed(&at->waits.value);
   do {
@@ -119,17 +121,17 @@ static inline bool tide_tracker_axis_raise(struct tide_tracker_axis *at, uint64_
   return true;
 }
 
-/* An epoch was given: some operation stands there from now on. One store; only whoever gives the
- * axis' epochs calls it. */
+/* Notes that an epoch was given: an operation has it from now on. One store; only the thread that
+ * gives the axis' epochs calls this. */
 static inline void tide_tracker_give(struct tide_tracker_axis *at, uint64_t epoch) {
   tide_store_release(&at->given, epoch);
 }
 
-/* Hands out what waits for the epochs that have finished. */
+/* Hands out the waits for epochs that have finished. */
 void tide_tracker_open_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
                                struct tide_fired *out);
 
-/* tide_tracker_advance_collect, without a call as long as nobody waits. */
+/* Does tide_tracker_advance_collect, in line as long as there is no waiter. */
 static inline void tide_tracker_axis_advance(struct tide_tracker *tracker,
                                              struct tide_tracker_axis *at, uint64_t epoch,
                                              struct tide_fired *out) {

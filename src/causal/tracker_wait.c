@@ -1,15 +1,14 @@
 /* Waiting for the tracker: for a whole frontier, or for one epoch.
  *
- * A frontier wait is queued at one axis at a time: at one that has not finished.
- * When that has, the next that has not takes its place. So most advances pass a
- * wait by without the lock, and of axes that finish in no order about log(n) are
- * waited at. It begins with the one that has most before it, and then takes turns
- * between both ends: axes that finish in order, either way, cost two turns. A
- * failure, which is rare, looks at all waits for those that need its axis.
+ * A frontier wait is queued at one axis at a time: at one that has not finished. When that axis has
+ * finished, the wait moves to the next axis that has not. So most advances pass a wait by without
+ * the lock. If n axes finish in random order, the wait is queued at about log(n) of them. The wait
+ * begins at the axis with the most epochs left, and then alternates between both ends of its list:
+ * axes that finish in order, either way, cost two moves. A failure, which is rare, searches all
+ * waits for those that need its axis.
  *
- * All book-keeping is done under the lock; only waits that are decided are handed
- * out to be fired. So once cancel has found a wait undecided, no other thread
- * holds anything of it. */
+ * All book-keeping is done under the lock; only decided waits are handed out to be fired. So once
+ * cancel has found a wait undecided, no other thread holds a reference into it. */
 #include "base/check.h"
 #include "causal/tracker_axis.h"
 
@@ -19,9 +18,9 @@ struct need {
   uint64_t epoch;
 };
 
-/* What lies in a wait's array of struct tide_waiter, one for each need: the node, which is queued
- * at wait->at, and the needs that may not have finished either, wait->others of them from
- * wait->first on. */
+/* The layout of a wait's array of struct tide_waiter, one waiter per need. The node is queued at
+ * wait->at. `others` are the further needs that may not have finished either: wait->others of them,
+ * from index wait->first on. */
 struct pending {
   struct tide_node node;
   struct tide_frontier_wait *wait;
@@ -34,12 +33,12 @@ _Static_assert(sizeof(struct pending) <= sizeof(struct tide_waiter) &&
 _Static_assert(_Alignof(struct pending) <= _Alignof(struct tide_waiter), "and is aligned for it");
 _Static_assert(TIDE_FRONTIER_CAPACITY_MAX <= UINT8_MAX, "others are counted in a byte");
 
-/* Where as many needs lie as there are waiters: the last ones are `others`. */
+/* Returns the array of as many needs as there are waiters: the last ones are `others`. */
 static struct need *room_of(const struct tide_frontier_wait *wait) {
   return (struct need *)(void *)((char *)wait->nodes + ROOM);
 }
 
-/* wait->state. NEVER: refused or cancelled, `done` will not run. */
+/* The values of wait->state. NEVER: refused or cancelled, `done` will not run. */
 enum { NEVER, PENDING, DECIDED };
 
 static struct pending *pending_of(const struct tide_frontier_wait *wait) {
@@ -57,7 +56,7 @@ leave_locked(struct tide_tracker_axis *at, struct tide_counter *heap, struct tid
   tide_tracker_axis_least_locked(at);
 }
 
-/* Queues the node, which is no parked thread, in one of the heaps; false when its epoch has
+/* Queues the node, which is no parked thread, in one of the heaps. False: its epoch has
  * finished. */
 static inline bool join_locked(struct tide_tracker_axis *at, struct tide_counter *heap,
                                struct tide_node *node, uint64_t epoch) {
@@ -65,13 +64,13 @@ static inline bool join_locked(struct tide_tracker_axis *at, struct tide_counter
   tide_counter_add_plain(heap, node, epoch);
   if (announced) return true;
   tide_store_release(&at->least, epoch);
-  /* Adds nothing: of the exchanges that do so, the one that needs no loop on x86. */
+  /* An exchange that changes nothing; adding 0 is the only such exchange without a loop on x86. */
   if (tide_fetch_add(&at->waits.value, 0) < epoch) return true;
   leave_locked(at, heap, node);
   return false;
 }
 
-/* ---- all that are pending ---- */
+/* ---- the list of pending waits ---- */
 
 static void list_locked(struct tide_tracker *tracker, struct tide_frontier_wait *wait) {
   wait->next = NULL;
@@ -86,9 +85,10 @@ static void unlist_locked(struct tide_tracker *tracker, struct tide_frontier_wai
   else tracker->last_wait = wait->link;
 }
 
-/* ---- one axis at a time ---- */
+/* ---- queuing at one axis ---- */
 
-/* A state that has gone over to another axis, or to none: its former one has closed. */
+/* Queues the wait at one axis. False: the epoch has finished, or the axis has closed (its state
+ * belongs to another axis, or to none). */
 static inline bool queue_at_locked(struct tide_frontier_wait *wait, const struct need *need) {
   struct tide_tracker_axis *at = need->at;
   if (tide_load_relaxed(&at->axis) != need->axis) return false;
@@ -97,8 +97,8 @@ static inline bool queue_at_locked(struct tide_frontier_wait *wait, const struct
   return join_locked(at, &at->waits, &pending_of(wait)->node, need->epoch);
 }
 
-/* Takes one of the others after another, from whichever end's turn it is. False when all have
- * finished. */
+/* Queues the wait at the next need that has not finished, and drops those that have. wait->front
+ * selects the end to start from. False: all have finished. */
 static inline bool queue_locked(struct tide_frontier_wait *wait) {
   const struct need *first = pending_of(wait)->others + wait->first;
   size_t count = wait->others, taken = 0;
@@ -111,7 +111,8 @@ static inline bool queue_locked(struct tide_frontier_wait *wait) {
   return queued;
 }
 
-/* It is pending, so it is queued: closing an axis takes all off. */
+/* Takes off a pending wait. The wait is queued at wait->at: closing an axis takes off all its
+ * waits. */
 static void withdraw_locked(struct tide_tracker *tracker, struct tide_frontier_wait *wait,
                             uint8_t state) {
   tide_counter_remove(&wait->at->waits, &pending_of(wait)->node);
@@ -120,7 +121,8 @@ static void withdraw_locked(struct tide_tracker *tracker, struct tide_frontier_w
   wait->state = state;
 }
 
-/* The node was taken off: the wait goes on to the next axis, or is handed out. */
+/* Moves a wait, after its node was taken off, to the next axis, or hands it out if there is
+ * none. */
 static inline void move_on_locked(struct tide_tracker *tracker, struct tide_node *node,
                                   struct tide_fired *out) {
   struct tide_frontier_wait *wait = TIDE_CONTAINER(node, struct pending, node)->wait;
@@ -150,7 +152,8 @@ void tide_tracker_open_waits_locked(struct tide_tracker *tracker, struct tide_tr
 
 /* ---- failure ---- */
 
-/* What it needs of the axis, beside what it is queued for. */
+/* Returns the epoch that the wait needs of the axis, apart from the need it is queued for; 0:
+ * none. */
 static uint64_t other_epoch(const struct tide_frontier_wait *wait, tide_axis axis) {
   const struct need *need = pending_of(wait)->others + wait->first, *end = need + wait->others;
   while (need < end && need->axis != axis) need++;
@@ -171,18 +174,19 @@ void tide_tracker_fail_waits_locked(struct tide_tracker *tracker, struct tide_tr
 
 /* ---- waiting ---- */
 
-/* Where the axis is not where it is looked for first. False: nobody knows it; NULL: it has closed.
- */
+/* Finds an axis that is not in its home slot. False: the axis is unknown. NULL in *out_at: it has
+ * closed. */
 static __attribute__((noinline)) bool find_slowly(struct tide_tracker *tracker, tide_axis axis,
                                                   struct tide_tracker_axis **out_at) {
   *out_at = tide_tracker_find_locked(tracker, axis);
   return *out_at || tide_closed_contains(&tracker->closed, axis);
 }
 
-/* Notes what has not finished: the need that is furthest from it apart, if there is one; the others
- * from the array's end downward, the first noted last. One more than there is room for lies where
- * the node will be, until the furthest has left. TIDE_NOT_FOUND where an axis is unknown;
- * *out_failure: that of the first one that cannot finish. */
+/* Notes the needs that have not finished. The need with the most epochs left, if any, goes to
+ * *out_furthest. The others fill the array from its end downward, the first noted last. The array
+ * is short of one element until the furthest need is removed: that element overlaps the node.
+ * TIDE_NOT_FOUND: an axis is unknown. *out_failure: the failure of the first axis that cannot
+ * finish. */
 static enum tide_status note_locked(struct tide_tracker *tracker,
                                     const struct tide_frontier *frontier,
                                     struct tide_frontier_wait *wait, struct need *out_furthest,
@@ -217,7 +221,7 @@ static enum tide_status note_locked(struct tide_tracker *tracker,
   return TIDE_OK;
 }
 
-/* False: all has finished meanwhile. */
+/* Queues a wait. False: all needs have finished meanwhile. */
 static bool begin_locked(struct tide_tracker *tracker, struct tide_frontier_wait *wait,
                          struct need furthest) {
   struct pending *pending = pending_of(wait);

@@ -25,7 +25,7 @@ static bool await_combiner(struct tide_combiner_client *client, uint64_t *out_wa
     *out_waited = platform->now(platform->self) - start;
     bool over = *out_waited >= client->patience || tide_load_relaxed(&client->context->waiting);
     if (over && tide_delegation_take_back(client->sched, request)) return false;
-    if (over) platform->yield(platform->self); /* to the combiner, which has the request */
+    if (over) platform->yield(platform->self); /* lets the combiner run, which has the request */
   }
 }
 

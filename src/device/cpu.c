@@ -7,7 +7,7 @@
 #include "tidemark/cpu.h"
 
 #define WORKERS_MOST 256
-#define SPIN_DEFAULT 20000 /* ns: about what waking a parked thread costs */
+#define SPIN_DEFAULT 20000 /* ns: about the cost of waking a parked thread */
 
 static enum tide_status run_body(const struct tide_body_class *body, void *arguments) {
   return body->host(arguments);

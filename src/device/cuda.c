@@ -1,4 +1,4 @@
-/* The GPU device: one thread that puts operations on streams, and sleeps until the driver calls. */
+/* The GPU device: one thread puts operations on streams, and sleeps until the driver calls. */
 #include "device/cuda_device.h"
 
 #include "base/atomic.h"
@@ -14,26 +14,26 @@ enum parked_state { AWAKE, ASLEEP, KICKED };
 
 /* ---- the thread ------------------------------------------------------------------------- */
 
-static void unpark(struct tide_cuda *cuda) {
+static void unpark_thread(struct tide_cuda *cuda) {
   const struct tide_platform *platform = cuda->context->platform;
   if (tide_exchange(&cuda->parked_state, (uint32_t)KICKED) == ASLEEP)
     platform->wake(platform->self, &cuda->parked_state, 1);
 }
 
-static void kick(void *self) { unpark(self); }
+static void kick(void *self) { unpark_thread(self); }
 
 static uint64_t now(const struct tide_cuda *cuda) {
   const struct tide_platform *platform = cuda->context->platform;
   return platform->now(platform->self);
 }
 
-/* NULL if the class has no ops for CUDA. */
+/* Returns the class's ops for CUDA; NULL if it has none. */
 static const struct tide_cuda_ops *ops_of(const struct tide_body_class *body) {
   const struct tide_body_ops *ops = body->ops;
   return ops && ops->kind == TIDE_OPS_CUDA ? (const struct tide_cuda_ops *)(const void *)ops : NULL;
 }
 
-/* A queue keeps its stream where it can. */
+/* Returns a free slot, if possible the one that ran the queue's last operation. */
 static struct tide_cuda_slot *find_slot(struct tide_cuda *cuda, tide_axis axis) {
   struct tide_cuda_slot *free_one = NULL;
   for (uint32_t i = 0; i < cuda->depth; i++) {
@@ -46,23 +46,24 @@ static struct tide_cuda_slot *find_slot(struct tide_cuda *cuda, tide_axis axis) 
   return free_one;
 }
 
-/* Whatever enqueue says, what it has put on the stream is to be over before the operation is. */
-static void begin(struct tide_cuda *cuda, struct tide_work *work) {
+/* Puts the operation on a stream. Marks the stream even if enqueue fails: the operation ends only
+ * after all that enqueue has put there. */
+static void begin_work(struct tide_cuda *cuda, struct tide_work *work) {
   tide_axis axis = tide_work_axis(work);
   struct tide_cuda_slot *slot = find_slot(cuda, axis);
   slot->work = work;
   slot->axis = axis;
   slot->since = now(cuda);
   cuda->under_way++;
-  if (!work->body) return; /* over already */
+  if (!work->body) return; /* ends at once */
   cuda->frame.failure.status = TIDE_OK;
   enum tide_status status = ops_of(work->body)->enqueue(tide_work_arguments(work), &slot->stream);
   if (status != TIDE_OK) tide_work_fail(work, tide_body_failure(&cuda->frame, status));
   tide_cuda_stream_mark(&slot->stream);
 }
 
-/* Hands back what is over. */
-static size_t collect(struct tide_cuda *cuda, struct tide_work **done) {
+/* Moves the works that are over to `done`; returns their number. */
+static size_t collect_done(struct tide_cuda *cuda, struct tide_work **done) {
   size_t count = 0;
   for (uint32_t i = 0; i < cuda->depth && cuda->under_way; i++) {
     struct tide_cuda_slot *slot = &cuda->slots[i];
@@ -80,8 +81,9 @@ static bool anything_over(const struct tide_cuda *cuda) {
   return false;
 }
 
-/* Asks after those that have not called: TIDE_OK: all is well so far. */
-static enum tide_status look(struct tide_cuda *cuda) {
+/* Queries the streams that have a mark outstanding, or could not send one. TIDE_OK: no error so
+ * far. */
+static enum tide_status query_streams(struct tide_cuda *cuda) {
   uint64_t time = now(cuda);
   for (uint32_t i = 0; i < cuda->depth; i++) {
     struct tide_cuda_slot *slot = &cuda->slots[i];
@@ -95,7 +97,7 @@ static enum tide_status look(struct tide_cuda *cuda) {
   return TIDE_OK;
 }
 
-/* When to look next. */
+/* Returns the time of the next query_streams. */
 static uint64_t next_look(const struct tide_cuda *cuda) {
   uint64_t time = now(cuda), next = TIDE_FOREVER;
   for (uint32_t i = 0; i < cuda->depth; i++) {
@@ -116,7 +118,7 @@ static void sleep_until_something(struct tide_cuda *cuda, uint64_t deadline) {
   (void)tide_exchange(&cuda->parked_state, (uint32_t)AWAKE);
 }
 
-/* Nothing of it touches memory any more: each stream is over, or its context is beyond use. */
+/* Blocks until no stream touches memory any more: each has ended, or its context is unusable. */
 static void wait_for_the_end(struct tide_cuda *cuda) {
   const struct tide_platform *platform = cuda->context->platform;
   for (uint32_t i = 0; i < cuda->depth; i++) {
@@ -131,7 +133,7 @@ static void wait_for_the_end(struct tide_cuda *cuda) {
   }
 }
 
-static void lose(struct tide_cuda *cuda, enum tide_status status) {
+static void lose_device(struct tide_cuda *cuda, enum tide_status status) {
   struct tide_failure why = *tide_body_failure(&cuda->frame, status);
   if (status == TIDE_TIMEOUT) why = (struct tide_failure){.status = status};
   else why.status = TIDE_LOST;
@@ -141,15 +143,15 @@ static void lose(struct tide_cuda *cuda, enum tide_status status) {
   tide_device_certify(cuda->device);
 }
 
-/* Hands back what is over and starts what may. With no room it asks for nothing: being told of work
- * would not help. */
-static size_t exchange(struct tide_cuda *cuda) {
+/* Hands back works that are over and starts new ones; returns the number of new ones. Does nothing
+ * while all slots are in use: no new work could start. */
+static size_t exchange_works(struct tide_cuda *cuda) {
   struct tide_work *done[TIDE_CUDA_DEPTH_MOST], *fresh[TIDE_CUDA_DEPTH_MOST];
-  size_t done_count = collect(cuda, done);
+  size_t done_count = collect_done(cuda, done);
   if (cuda->under_way == cuda->depth) return 0;
   size_t count = tide_device_exchange(cuda->device, done, done_count, fresh,
                                       cuda->depth - cuda->under_way, NULL);
-  for (size_t i = 0; i < count; i++) begin(cuda, fresh[i]);
+  for (size_t i = 0; i < count; i++) begin_work(cuda, fresh[i]);
   return count;
 }
 
@@ -159,12 +161,12 @@ static void cuda_main(void *argument) {
   uint64_t next = TIDE_FOREVER;
   for (;;) {
     bool stop = tide_load_acquire(&cuda->stop);
-    size_t count = exchange(cuda);
+    size_t count = exchange_works(cuda);
     if (stop && !cuda->under_way) return;
     bool due = now(cuda) >= next;
-    enum tide_status status = due ? look(cuda) : TIDE_OK;
+    enum tide_status status = due ? query_streams(cuda) : TIDE_OK;
     if (status != TIDE_OK) {
-      lose(cuda, status);
+      lose_device(cuda, status);
       return;
     }
     if (count || due || !cuda->under_way) next = next_look(cuda);
@@ -180,7 +182,7 @@ static bool takes(void *self, const struct tide_body_class *body) {
   return ops && ops->enqueue;
 }
 
-static enum tide_status learn(struct tide_cuda *cuda, struct tide_diag *diag) {
+static enum tide_status read_info(struct tide_cuda *cuda, struct tide_diag *diag) {
   const struct tide_cuda_driver *driver = &cuda->driver;
   int unified = 0, clusters = 0, wait_value = 0;
   const struct {
@@ -224,7 +226,7 @@ static enum tide_status make_slots(struct tide_cuda *cuda, struct tide_diag *dia
       free_slots(cuda, i);
       return tide_diag_set(diag, status, "the GPU driver makes no stream");
     }
-    cuda->slots[i].stream.kick = unpark;
+    cuda->slots[i].stream.kick = unpark_thread;
   }
   return TIDE_OK;
 }
@@ -234,7 +236,7 @@ static enum tide_status fill_in(struct tide_cuda *cuda, const struct tide_cuda_p
   enum tide_status status =
       tide_cuda_driver_open(&cuda->driver, params->driver, params->ordinal, diag);
   if (status != TIDE_OK) return status;
-  status = learn(cuda, diag);
+  status = read_info(cuda, diag);
   if (status == TIDE_OK) status = make_slots(cuda, diag);
   if (status != TIDE_OK) tide_cuda_driver_close(&cuda->driver);
   return status;
@@ -257,9 +259,9 @@ static void stop(void *self) {
   struct tide_cuda *cuda = self;
   const struct tide_platform *platform = cuda->context->platform;
   tide_store_release(&cuda->stop, 1u);
-  unpark(cuda);
+  unpark_thread(cuda);
   platform->join(platform->self, cuda->thread);
-  /* The driver's thread that reported the last end may not have returned yet. */
+  /* The driver thread that reported the last end may still be in the call. */
   while (tide_load_acquire(&cuda->inside)) platform->yield(platform->self);
   free_cuda(cuda);
 }

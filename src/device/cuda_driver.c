@@ -1,4 +1,4 @@
-/* Loading the driver, and what its answers mean. */
+/* Loads the driver, and translates its results. */
 #include "device/cuda_driver.h"
 
 #include "base/text.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LIBRARY "libcuda.so.1"
-#define OLDEST 12000 /* launches with attributes, waits for values */
+#define OLDEST 12000 /* launches with attributes; waits for values */
 
 struct answer {
   tide_cu number;
@@ -73,7 +73,7 @@ tide_cu tide_cuda_enter(const struct tide_cuda_driver *driver) {
   return driver->call.push(driver->context);
 }
 
-/* What the call itself did is done, whatever this answers. */
+/* Ignores an error: the enclosed call has taken effect anyway. */
 void tide_cuda_leave(const struct tide_cuda_driver *driver) {
   void *ours;
   (void)driver->call.pop(&ours);
@@ -101,9 +101,9 @@ static enum tide_status find_calls(struct tide_cuda_driver *driver, const char *
   return TIDE_OK;
 }
 
-/* The driver's library has threads and handlers of its own: once loaded it stays. */
-static enum tide_status load(struct tide_cuda_driver *driver, const char *path,
-                             struct tide_diag *diag) {
+/* Loads the library for good (RTLD_NODELETE): it has threads and handlers of its own. */
+static enum tide_status load_library(struct tide_cuda_driver *driver, const char *path,
+                                     struct tide_diag *diag) {
   driver->library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!driver->library)
     return tide_diag_set(diag, TIDE_UNSUPPORTED, "there is no GPU driver: %s", dlerror());
@@ -112,40 +112,43 @@ static enum tide_status load(struct tide_cuda_driver *driver, const char *path,
   return status;
 }
 
-static enum tide_status say(struct tide_diag *diag, tide_cu answer, const char *what) {
+static enum tide_status report_result(struct tide_diag *diag, tide_cu answer, const char *what) {
   if (answer == TIDE_CU_OK) return TIDE_OK;
   return tide_diag_set(diag, tide_status_of_cuda(answer), "%s: the GPU driver answers %d", what,
                        answer);
 }
 
-static enum tide_status start(struct tide_cuda_driver *driver, uint32_t ordinal,
-                              struct tide_diag *diag) {
+static enum tide_status start_driver(struct tide_cuda_driver *driver, uint32_t ordinal,
+                                     struct tide_diag *diag) {
   int count = 0;
   tide_cu answer = driver->call.init(0);
   if (answer == TIDE_CU_NO_DEVICE)
     return tide_diag_set(diag, TIDE_UNSUPPORTED, "there is no GPU: the driver finds none");
-  enum tide_status status = say(diag, answer, "starting the driver");
-  if (status == TIDE_OK) status = say(diag, driver->call.version(&driver->version), "its version");
+  enum tide_status status = report_result(diag, answer, "starting the driver");
+  if (status == TIDE_OK)
+    status = report_result(diag, driver->call.version(&driver->version), "its version");
   if (status == TIDE_OK && driver->version < OLDEST)
     return tide_diag_set(diag, TIDE_UNSUPPORTED, "the GPU driver has version %d, and %d is needed",
                          driver->version, OLDEST);
-  if (status == TIDE_OK) status = say(diag, driver->call.device_count(&count), "counting GPUs");
+  if (status == TIDE_OK)
+    status = report_result(diag, driver->call.device_count(&count), "counting GPUs");
   if (status != TIDE_OK) return status;
   if (count == 0) return tide_diag_set(diag, TIDE_UNSUPPORTED, "there is no GPU");
   if (ordinal >= (uint32_t)count)
     return tide_diag_set(diag, TIDE_NOT_FOUND, "there is no GPU %u: there are %d", ordinal, count);
-  status = say(diag, driver->call.device(&driver->device, (int)ordinal), "finding the GPU");
+  status =
+      report_result(diag, driver->call.device(&driver->device, (int)ordinal), "finding the GPU");
   if (status != TIDE_OK) return status;
-  return say(diag, driver->call.context_retain(&driver->context, driver->device),
-             "opening the GPU");
+  return report_result(diag, driver->call.context_retain(&driver->context, driver->device),
+                       "opening the GPU");
 }
 
 enum tide_status tide_cuda_driver_open(struct tide_cuda_driver *driver, const char *path,
                                        uint32_t ordinal, struct tide_diag *diag) {
   *driver = (struct tide_cuda_driver){0};
-  enum tide_status status = load(driver, path ? path : LIBRARY, diag);
+  enum tide_status status = load_library(driver, path ? path : LIBRARY, diag);
   if (status != TIDE_OK) return status;
-  status = start(driver, ordinal, diag);
+  status = start_driver(driver, ordinal, diag);
   if (status != TIDE_OK) dlclose(driver->library);
   return status;
 }

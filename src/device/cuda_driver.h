@@ -1,11 +1,11 @@
-/* device/cuda_driver.h: NVIDIA's driver, loaded when it is asked for.
+/* device/cuda_driver.h: NVIDIA's driver, loaded at run time.
  *
- * Nothing of CUDA's headers is needed: what is used of the driver's interface is declared here, as
- * its documentation has it. All that talks to a GPU goes through `call`, so that what another
- * shared object answers, a test's, is answered to the same code.
+ * No header of CUDA is needed: this one declares the used part of the driver's interface, as the
+ * driver's documentation specifies it. Every call to a GPU goes through `call`, so a test can load
+ * its own shared object and run the same code.
  *
- * A GPU's *primary context* is held from open to close, and made current around each call: who
- * shares the process with us finds his own again. */
+ * The GPU's *primary context* is held from open to close, and made current around each call. So
+ * other code of the process keeps its own current context. */
 #ifndef TIDE_DEVICE_CUDA_DRIVER_H
 #define TIDE_DEVICE_CUDA_DRIVER_H
 
@@ -24,7 +24,7 @@ enum {
   TIDE_CU_MAJOR = 75,
   TIDE_CU_MINOR = 76,
   TIDE_CU_CLUSTERS = 120,
-  TIDE_CU_WAIT_VALUE = 122, /* of 64 bits: who has these has those of 32 */
+  TIDE_CU_WAIT_VALUE = 122, /* 64-bit waits, which imply 32-bit ones */
   /* CUfunction_attribute */
   TIDE_CU_DYNAMIC_SHARED = 8,
   /* CUjit_option */
@@ -37,7 +37,7 @@ enum {
   TIDE_CU_HOST_PORTABLE = 1,
   TIDE_CU_HOST_MAPPED = 2,
   TIDE_CU_WAIT_GEQ = 0,
-  /* of cuLaunchKernel's `extra`, as pointers */
+  /* entries of cuLaunchKernel's `extra`, as pointers */
   TIDE_CU_PARAM_END = 0,
   TIDE_CU_PARAM_BUFFER = 1,
   TIDE_CU_PARAM_SIZE = 2,
@@ -64,7 +64,7 @@ _Static_assert(sizeof(struct tide_cu_launch) == 56, "as the driver has it");
 _Static_assert(offsetof(struct tide_cu_launch, stream) == 32, "as the driver has it");
 _Static_assert(sizeof(void *) == 8, "addresses of a device are pointers' size");
 
-/* The name here, the driver's symbol, its parameters. Addresses of a device are uint64_t. */
+/* The name here, the driver's symbol, its parameters. Device addresses are uint64_t. */
 #define TIDE_CUDA_CALLS(X)                                                                         \
   X(init, cuInit, (unsigned flags))                                                                \
   X(version, cuDriverGetVersion, (int *out_version))                                               \
@@ -118,17 +118,19 @@ struct tide_cuda_driver {
  * GPU `ordinal`. On an error nothing is held. */
 enum tide_status tide_cuda_driver_open(struct tide_cuda_driver *driver, const char *path,
                                        uint32_t ordinal, struct tide_diag *diag);
-/* After everything that was made in the context. */
+/* Releases the context and the library, after all objects of the context are destroyed. */
 void tide_cuda_driver_close(struct tide_cuda_driver *driver);
 
-/* What an answer of the driver means to us. */
+/* Returns the status for a result of the driver. Reports each failure but TIDE_BUSY to the running
+ * body. */
 enum tide_status tide_status_of_cuda(tide_cu answer);
 
-/* Around calls that need the context. */
+/* Make the context current, and restore the previous one. Both enclose calls that need the
+ * context. */
 tide_cu tide_cuda_enter(const struct tide_cuda_driver *driver);
 void tide_cuda_leave(const struct tide_cuda_driver *driver);
 
-/* One call with the context current: TIDE_CUDA_IN(driver, call.alloc(&address, size)). */
+/* Makes one call with the context current: TIDE_CUDA_IN(driver, call.alloc(&address, size)). */
 #define TIDE_CUDA_IN(driver, what)                                                                 \
   __extension__({                                                                                  \
     tide_cu answer_ = tide_cuda_enter(driver);                                                     \
@@ -139,8 +141,8 @@ void tide_cuda_leave(const struct tide_cuda_driver *driver);
     answer_;                                                                                       \
   })
 
-/* The same for what gives something back, and must not fail for a context that could not be made
- * current: it is tried once more. */
+/* Makes one call that releases something, with the context current. Tries twice to make it current,
+ * so that the release does not fail for that. */
 #define TIDE_CUDA_BACK(driver, what)                                                               \
   do {                                                                                             \
     tide_cu entered_ = tide_cuda_enter(driver);                                                    \

@@ -1,4 +1,4 @@
-/* Streams, and what goes on them; memory and kernels. */
+/* Streams and the operations on them; memory and kernels. */
 #include "base/atomic.h"
 #include "base/check.h"
 #include "base/alloc.h"
@@ -47,7 +47,7 @@ struct tide_cuda_module {
   void *handle;
 };
 
-/* The first line is what fits and what matters. */
+/* Cuts the log after its first line, which names the error. */
 static void keep_first_line(char *log) {
   while (*log && *log != '\n') log++;
   *log = 0;
@@ -86,7 +86,7 @@ enum tide_status tide_cuda_find(struct tide_cuda_module *module, const char *nam
   struct tide_cuda *cuda = module->cuda;
   void *function = NULL;
   tide_cu answer = TIDE_CUDA_IN(&cuda->driver, call.find(&function, module->handle, name));
-  /* It may have all the shared memory that there is: a launch says how much. */
+  /* Allows the kernel all the shared memory of a block: each launch says how much it uses. */
   if (answer == TIDE_CU_OK)
     answer = TIDE_CUDA_IN(&cuda->driver, call.set_function(function, TIDE_CU_DYNAMIC_SHARED,
                                                            cuda->info.shared_bytes));
@@ -94,7 +94,7 @@ enum tide_status tide_cuda_find(struct tide_cuda_module *module, const char *nam
   return tide_status_of_cuda(answer);
 }
 
-/* ---- what goes on a stream ----------------------------------------------------------------- */
+/* ---- operations on a stream ---------------------------------------------------------------- */
 
 static uint32_t at_least_one(uint32_t number) { return number ? number : 1; }
 
@@ -104,7 +104,7 @@ enum tide_status tide_cuda_launch(struct tide_cuda_stream *stream,
   struct tide_cu_attribute cluster = {.id = TIDE_CU_ATTRIBUTE_CLUSTER};
   struct tide_cu_launch config = {.shared_bytes = launch->shared_bytes, .stream = stream->handle};
   size_t size = launch->size;
-  /* The driver copies from there, and writes nothing. */
+  /* The driver only reads the arguments, so the cast is safe. */
   void *extra[] = {(void *)(uintptr_t)TIDE_CU_PARAM_BUFFER, (void *)(uintptr_t)launch->arguments,
                    (void *)(uintptr_t)TIDE_CU_PARAM_SIZE, &size,
                    (void *)(uintptr_t)TIDE_CU_PARAM_END};
@@ -150,11 +150,11 @@ enum tide_status tide_cuda_write_value(struct tide_cuda_stream *stream, uint64_t
       TIDE_CUDA_IN(&stream->cuda->driver, call.write_value(stream->handle, address, value, 0)));
 }
 
-/* ---- its end ------------------------------------------------------------------------------- */
+/* ---- the end of a stream's work ------------------------------------------------------------ */
 
-/* On the driver's thread, which must not call the driver. When `heard` has changed the stream may
- * be gone. */
-static void hear(void *user) {
+/* Counts a mark. Runs on the driver's thread, and must not call the driver. The stream may be freed
+ * once `answered` has changed. */
+static void count_mark(void *user) {
   struct tide_cuda_stream *stream = user;
   struct tide_cuda *cuda = stream->cuda;
   const struct tide_platform *platform = cuda->context->platform;
@@ -169,7 +169,7 @@ static void hear(void *user) {
 
 void tide_cuda_stream_mark(struct tide_cuda_stream *stream) {
   tide_cu answer =
-      TIDE_CUDA_IN(&stream->cuda->driver, call.host_call(stream->handle, hear, stream));
+      TIDE_CUDA_IN(&stream->cuda->driver, call.host_call(stream->handle, count_mark, stream));
   if (answer == TIDE_CU_OK) stream->sent++;
   else stream->deaf = true;
 }
@@ -183,7 +183,7 @@ enum tide_status tide_cuda_stream_ask(const struct tide_cuda_stream *stream) {
       TIDE_CUDA_IN(&stream->cuda->driver, call.stream_query(stream->handle)));
 }
 
-/* ---- a stream of one's own ------------------------------------------------------------------ */
+/* ---- streams of the caller ----------------------------------------------------------------- */
 
 enum tide_status tide_cuda_stream_init(struct tide_cuda *cuda, struct tide_cuda_stream *stream) {
   *stream = (struct tide_cuda_stream){.cuda = cuda};
@@ -222,19 +222,19 @@ enum tide_status tide_cuda_stream_wait(struct tide_cuda_stream *stream, uint64_t
     if (now < look && now < deadline) continue;
     enum tide_status status = tide_cuda_stream_ask(stream);
     if (status == TIDE_OK && stream->deaf) {
-      /* Who was told to call has called. */
+      /* All work is over; marks that could be sent must have come, too. */
       stream->deaf = tide_load_acquire(&stream->answered) != stream->sent;
     } else if (status != TIDE_OK && status != TIDE_BUSY) {
       return status;
     }
     if (now >= deadline && !tide_cuda_stream_is_over(stream)) return TIDE_TIMEOUT;
   }
-  return TIDE_OK; /* a driver does not call after an error */
+  return TIDE_OK; /* after an error the driver does not call */
 }
 
 void tide_cuda_stream_destroy(struct tide_cuda_stream *stream) {
   if (!stream) return;
-  /* Over is over, whether it went well or not. */
+  /* A failed stream is over as well. */
   enum tide_status status = tide_cuda_stream_wait(stream, TIDE_FOREVER);
   TIDE_ASSERT(status != TIDE_TIMEOUT);
   tide_cuda_stream_fini(stream);

@@ -1,4 +1,4 @@
-/* The file device: a ring, or threads where the kernel has none to give; and streams beside it. */
+/* The file device: a ring, or threads if the kernel has no io_uring; and streams beside it. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "base/params.h"

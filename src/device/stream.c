@@ -16,19 +16,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STEP_MOST (1u << 20)  /* bytes that one transfer moves before the others get their turn */
-#define BLIND_WRITE_MOST 4096 /* bytes that a descriptor which is ready takes without blocking */
+#define STEP_MOST (1u << 20)  /* bytes that one transfer moves before the next one is served */
+#define BLIND_WRITE_MOST 4096 /* bytes that a ready descriptor takes without blocking */
 
 enum { READS, WRITES };
 
 struct stream {
-  struct tide_link link; /* in its channel, or in `incoming` */
+  struct tide_link link; /* entry in its channel, or in `incoming` */
   struct tide_work *work;
   struct tide_io io;
   uint64_t moved;
   int direction;
   bool is_socket;
-  bool has_no_offset; /* pread and pwrite said ESPIPE */
+  bool has_no_offset; /* pread and pwrite returned ESPIPE */
   bool may_block;     /* the descriptor does not support RWF_NOWAIT */
   uint32_t empty;     /* polls in a row that found it ready without bytes */
 };
@@ -57,8 +57,8 @@ static void take_lock(struct tide_streams *streams) {
 
 /* ---- which ------------------------------------------------------------------------------ */
 
-/* True if epoll accepts the descriptor, which no other call tells of a device file. Also true when
- * no epoll can be made. */
+/* True if epoll accepts the descriptor; no other call tells that of a device file. Also true if no
+ * epoll can be created. */
 static bool can_be_polled(struct tide_streams *streams, int descriptor) {
   int probe = tide_load_acquire(&streams->probe);
   if (probe < 0) {
@@ -84,7 +84,7 @@ bool tide_streams_want(struct tide_streams *streams, enum tide_io_verb verb,
 
 /* ---- one step ---------------------------------------------------------------------------- */
 
-static bool reads(const struct stream *stream) { return stream->direction == READS; }
+static bool is_read(const struct stream *stream) { return stream->direction == READS; }
 
 static size_t size_left(const struct stream *stream) {
   uint64_t left = stream->io.size - stream->moved;
@@ -92,12 +92,12 @@ static size_t size_left(const struct stream *stream) {
 }
 
 static bool is_ready(const struct stream *stream) {
-  struct pollfd now = {.fd = stream->io.descriptor, .events = reads(stream) ? POLLIN : POLLOUT};
+  struct pollfd now = {.fd = stream->io.descriptor, .events = is_read(stream) ? POLLIN : POLLOUT};
   return poll(&now, 1, 0) > 0;
 }
 
-/* A terminal that is ready may still have no room for a line. Its own open file is asked without
- * blocking; where there is none to open, a byte at a time has room. */
+/* Writes to a terminal, which may be ready without space for a line. Opens it a second time to
+ * write without blocking. If that fails, writes one byte, for which there is space. */
 static ssize_t write_terminal(int descriptor, const char *at, size_t size) {
   char path[40];
   snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
@@ -113,15 +113,16 @@ static ssize_t write_terminal(int descriptor, const char *at, size_t size) {
 static ssize_t move_blindly(const struct stream *stream, char *at, size_t size) {
   int descriptor = stream->io.descriptor;
   off_t offset = (off_t)(stream->io.offset + stream->moved);
-  if (!reads(stream) && size > BLIND_WRITE_MOST) size = BLIND_WRITE_MOST;
+  if (!is_read(stream) && size > BLIND_WRITE_MOST) size = BLIND_WRITE_MOST;
   if (!is_ready(stream)) {
     errno = EAGAIN;
     return -1;
   }
-  if (!reads(stream) && isatty(descriptor)) return write_terminal(descriptor, at, size);
+  if (!is_read(stream) && isatty(descriptor)) return write_terminal(descriptor, at, size);
   if (stream->has_no_offset)
-    return reads(stream) ? read(descriptor, at, size) : write(descriptor, at, size);
-  return reads(stream) ? pread(descriptor, at, size, offset) : pwrite(descriptor, at, size, offset);
+    return is_read(stream) ? read(descriptor, at, size) : write(descriptor, at, size);
+  return is_read(stream) ? pread(descriptor, at, size, offset)
+                         : pwrite(descriptor, at, size, offset);
 }
 
 static ssize_t move_some(const struct stream *stream) {
@@ -129,21 +130,22 @@ static ssize_t move_some(const struct stream *stream) {
   size_t size = size_left(stream);
   char *at = (char *)stream->io.data + stream->moved;
   if (stream->is_socket)
-    return reads(stream) ? recv(descriptor, at, size, MSG_DONTWAIT)
-                         : send(descriptor, at, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return is_read(stream) ? recv(descriptor, at, size, MSG_DONTWAIT)
+                           : send(descriptor, at, size, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (stream->may_block) return move_blindly(stream, at, size);
   struct iovec piece = {.iov_base = at, .iov_len = size};
   off_t offset = stream->has_no_offset ? -1 : (off_t)(stream->io.offset + stream->moved);
-  return reads(stream) ? preadv2(descriptor, &piece, 1, offset, RWF_NOWAIT)
-                       : pwritev2(descriptor, &piece, 1, offset, RWF_NOWAIT);
+  return is_read(stream) ? preadv2(descriptor, &piece, 1, offset, RWF_NOWAIT)
+                         : pwritev2(descriptor, &piece, 1, offset, RWF_NOWAIT);
 }
 
 static enum tide_io_verb verb_of(const struct stream *stream) {
   return stream->direction == READS ? TIDE_IO_READ : TIDE_IO_WRITE;
 }
 
-/* Moves what can be moved now. True once the transfer has ended; the work has its status. */
-static bool step(struct stream *stream) {
+/* Moves the bytes that can be moved now. True once the transfer has ended; the work has its
+ * status. */
+static bool move_step(struct stream *stream) {
   struct tide_work *work = stream->work;
   ssize_t moved = move_some(stream);
   if (moved > 0) {
@@ -241,13 +243,14 @@ static void move_list(struct tide_link *from, struct tide_link *out_list) {
   while ((link = tide_list_pop_front(from))) tide_list_push_back(out_list, link);
 }
 
-/* The oldest of its channel is tried at once: some errors make no descriptor ready. */
+/* Adds a transfer to its channel. The oldest of its channel is tried at once, since some errors
+ * make no descriptor ready. */
 static void begin_stream(struct tide_streams *streams, struct channel *channel,
                          struct stream *stream) {
   struct tide_link *list = &channel->streams[stream->direction];
   tide_list_push_back(list, &stream->link);
   if (list->next != &stream->link) return;
-  if (step(stream)) end_stream(streams, stream);
+  if (move_step(stream)) end_stream(streams, stream);
   else stream->empty = 0;
   free_if_empty(streams, channel);
 }
@@ -314,7 +317,7 @@ static size_t fill_polls(struct tide_streams *streams, int *out_timeout) {
 }
 
 static void move_oldest(struct tide_streams *streams, struct tide_link *list) {
-  if (!tide_list_empty(list) && step(stream_of(list->next)))
+  if (!tide_list_empty(list) && move_step(stream_of(list->next)))
     end_stream(streams, stream_of(list->next));
 }
 
@@ -331,7 +334,8 @@ static void move_ready(struct tide_streams *streams, const struct pollfd *entry)
   }
 }
 
-/* Polls, and moves what is ready. Without memory, or when poll fails, pauses and tries all. */
+/* Polls, and moves the ready transfers. Without memory, or when poll fails, pauses and tries
+ * all. */
 static void wait_and_move(struct tide_streams *streams) {
   int timeout, ready = -1;
   size_t count = fill_polls(streams, &timeout);
@@ -358,7 +362,7 @@ static void streams_main(void *argument) {
 
 /* ---- from outside ------------------------------------------------------------------------ */
 
-static void wake(struct tide_streams *streams) {
+static void wake_thread(struct tide_streams *streams) {
   int event = tide_load_acquire(&streams->event);
   uint64_t one = 1;
   ssize_t wrote;
@@ -366,7 +370,7 @@ static void wake(struct tide_streams *streams) {
   while (wrote < 0 && errno == EINTR);
 }
 
-/* Called for the first transfer. On failure no thread runs. */
+/* Starts the thread, for the first transfer. On failure no thread runs. */
 static enum tide_status start_thread(struct tide_streams *streams) {
   const struct tide_platform *platform = streams->context->platform;
   if (streams->event < 0)
@@ -404,7 +408,7 @@ void tide_streams_take(struct tide_streams *streams, struct tide_work *work, enu
   tide_lock_give(&streams->lock);
   enum tide_status status = is_first ? start_thread(streams) : TIDE_OK;
   if (status != TIDE_OK) fail_incoming(streams, status);
-  else wake(streams);
+  else wake_thread(streams);
 }
 
 void tide_streams_cancel(struct tide_streams *streams) {
@@ -412,7 +416,7 @@ void tide_streams_cancel(struct tide_streams *streams) {
   streams->cancel_due = true;
   bool is_started = streams->is_started;
   tide_lock_give(&streams->lock);
-  if (is_started) wake(streams);
+  if (is_started) wake_thread(streams);
 }
 
 uint32_t tide_streams_live(const struct tide_streams *streams) {
@@ -426,7 +430,7 @@ void tide_streams_stop(struct tide_streams *streams) {
   bool is_started = streams->is_started;
   tide_lock_give(&streams->lock);
   if (!is_started) return;
-  wake(streams);
+  wake_thread(streams);
   platform->join(platform->self, streams->thread);
   streams->is_started = false;
 }

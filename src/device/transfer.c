@@ -34,20 +34,21 @@ bool tide_transfer_repeats(uint32_t *repeats, int error) {
   return true;
 }
 
-/* A descriptor in non-blocking mode has nothing now: sleeps until it has. A regular file is always
- * ready, so its refusals are counted. False: it refuses for good. */
+/* Blocks until a non-blocking descriptor is ready. A regular file is always ready, so its refusals
+ * are counted. False: it refuses for good. */
 static bool wait_for_descriptor(int descriptor, bool reading, uint32_t *repeats) {
   struct pollfd ready = {.fd = descriptor, .events = reading ? POLLIN : POLLOUT};
   struct stat info;
   if (fstat(descriptor, &info) == 0 && (S_ISREG(info.st_mode) || S_ISBLK(info.st_mode)))
     return tide_transfer_repeats(repeats, EAGAIN);
   if (*repeats > TIDE_REPEATS_AT_ONCE) *repeats = TIDE_REPEATS_AT_ONCE;
-  if (poll(&ready, 1, 0) > 0) return tide_transfer_repeats(repeats, EINTR); /* others took it */
+  if (poll(&ready, 1, 0) > 0)
+    return tide_transfer_repeats(repeats, EINTR); /* another reader took the bytes */
   poll(&ready, 1, -1);
   return true;
 }
 
-/* One system call's worth. Pipes and sockets have no offsets. */
+/* Makes one system call. Pipes and sockets have no offsets. */
 static ssize_t move_some(bool reading, bool stream, const struct tide_io *io, uint64_t done) {
   uint64_t left = io->size - done;
   size_t most = left < TIDE_TRANSFER_MOST ? (size_t)left : TIDE_TRANSFER_MOST;
@@ -58,7 +59,8 @@ static ssize_t move_some(bool reading, bool stream, const struct tide_io *io, ui
                  : pwrite(io->descriptor, at, most, offset);
 }
 
-/* The error number; 0: all of it is done; -1: the file ends here, or takes nothing more. */
+/* Moves all bytes. Returns 0; or the error number; or -1 if the file ends, or takes nothing
+ * more. */
 static int move_all(bool reading, const struct tide_io *io) {
   bool stream = false;
   uint32_t repeats = 0;

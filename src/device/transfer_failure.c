@@ -1,4 +1,4 @@
-/* Why a transfer has failed, in words. */
+/* Descriptions of failed transfers. */
 #include "base/body_frame.h"
 #include "base/text.h"
 #include "device/transfer.h"
@@ -8,18 +8,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME_MOST 60 /* bytes: what the system answered must fit behind it */
+#define NAME_MOST 60 /* bytes: leaves space for the system's error behind the name */
 
-/* Prints a name, of a long one the end. */
+/* Prints a name; if it is too long, only its end. */
 static void print_name(struct tide_text *text, const char *name) {
   size_t length = strlen(name);
   const char *from = length > NAME_MOST ? name + length - NAME_MOST : name;
-  while ((*from & 0xc0) == 0x80) from++; /* the rest of a letter */
+  while ((*from & 0xc0) == 0x80) from++; /* skips a partial character */
   tide_text_format(text, "'%s%s'", from == name ? "" : "…", from);
 }
 
-/* Prints the file's name: as it was given, else as the system knows the descriptor. A file that has
- * no name there is named by its descriptor. */
+/* Prints the file's name: as given, else as the system names the descriptor, else its number. */
 static void name_file(struct tide_text *text, const struct tide_io *io) {
   char link[40], path[PATH_MAX];
   struct tide_text name;
@@ -40,7 +39,7 @@ static void print_bytes(struct tide_text *text, const struct tide_io *io) {
                    (unsigned long)(io->offset + io->size - 1));
 }
 
-/* The end of a regular file is a number; that of a pipe is not. */
+/* Prints where the file ended. Only a regular file has a size. */
 static void print_end(struct tide_text *text, enum tide_io_verb verb, const struct tide_io *io) {
   struct stat info;
   bool is_file = fstat(io->descriptor, &info) == 0 && S_ISREG(info.st_mode);
@@ -92,14 +91,14 @@ enum tide_status tide_transfer_report(enum tide_io_verb verb, const struct tide_
 }
 
 bool tide_transfer_prepare(struct tide_work *work, struct tide_io *out_io) {
-  struct tide_body_frame frame; /* of which only this much is looked at */
+  struct tide_body_frame frame; /* only the two fields set below are used */
   frame.work = NULL;
   frame.failure.status = TIDE_OK;
   struct tide_body_frame *before = tide_body_frame_set(&frame);
   *out_io = (struct tide_io){.descriptor = -1};
   enum tide_status status =
       tide_file_ops_of(work->body)->describe(tide_work_arguments(work), out_io);
-  /* To the kernel an offset of -1 is the file's own position. */
+  /* The kernel takes an offset of -1 for the file's own position. */
   if (status == TIDE_OK && (out_io->size > INT64_MAX || out_io->offset > INT64_MAX - out_io->size))
     status = tide_body_report(TIDE_INVALID, 0, "offset %lu is outside of any file",
                               (unsigned long)out_io->offset);

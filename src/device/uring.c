@@ -15,17 +15,17 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A write into the page cache blocks for a copy; a ring hands it to a kernel thread, which costs
- * ten times as much for a small one. Those are done right here, until one takes long: then the
- * system is writing back, and the next ones go through the ring again. */
+/* A write into the page cache blocks for a copy. A ring hands it to a kernel thread, which costs
+ * ten times as much for a small one. So small writes are done on the ring's thread, until one takes
+ * long: then the system is writing back, and the next ones go through the ring again. */
 #define DIRECT_WRITE_MOST 65536u  /* bytes */
 #define DIRECT_WRITE_SLOW 500000u /* ns */
 #define DIRECT_WRITE_PAUSE 256u   /* writes */
-#define HAND_BACK 8u              /* so many at a time */
+#define HAND_BACK 8u              /* works at a time */
 
 enum park { RUNNING, PARKED, KICKED };
 
-/* One transfer under way. */
+/* A transfer under way. */
 struct slot {
   struct tide_work *work; /* NULL: free */
   struct tide_io io;
@@ -33,8 +33,8 @@ struct slot {
   enum tide_io_verb verb;
   uint32_t repeats;   /* refusals in a row */
   bool is_cancelled;  /* the work is */
-  bool is_cancelling; /* … and a cancellation is in the kernel */
-  struct slot *next;  /* in the list of free or of refused slots */
+  bool is_cancelling; /* a cancellation is in the kernel */
+  struct slot *next;  /* entry in the list of free or of refused slots */
 };
 
 /* The low bits of an entry's user data; a transfer's are 0, and the event's data is NULL. */
@@ -53,12 +53,12 @@ struct tide_ring {
   uint32_t broken;     /* atomic: the error number */
   int event;           /* eventfd */
   uint64_t event_value;
-  /* Used by the ring's thread alone from here on. */
+  /* The ring's thread alone uses the rest. */
   bool event_armed, timer_armed;
   struct __kernel_timespec timer;
   uint32_t under_way;
-  uint32_t cancelled; /* slots whose work is cancelled */
-  uint32_t refusals;  /* of io_uring_enter, in a row */
+  uint32_t cancelled; /* slots with a cancelled work */
+  uint32_t refusals;  /* successive refusals of io_uring_enter */
   uint32_t pause;     /* small writes still to go through the ring */
   size_t done_count;
   struct slot *slots, *free_slots;
@@ -90,7 +90,7 @@ static void free_storage(struct tide_ring *ring) {
 }
 
 static enum tide_status open_ring(struct tide_ring *ring, int *out_error) {
-  /* For each slot a transfer and its cancellation; the event, the timer. */
+  /* A transfer and a cancellation for each slot; the event; the timer. */
   int answer = io_uring_queue_init(2 * ring->depth + 4, &ring->uring, 0);
   if (answer == -EMFILE || answer == -ENFILE) return TIDE_FULL;
   if (answer < 0) { /* none, forbidden, or no locked memory for it on an old kernel */
@@ -156,15 +156,15 @@ int tide_ring_error(const struct tide_ring *ring) { return (int)tide_load_acquir
 
 /* ---- one transfer ------------------------------------------------------------------ */
 
-/* The work's status is set. */
-static void finish(struct tide_ring *ring, struct tide_work *work) {
+/* Appends a work, with its status set, to those that the next exchange hands back. */
+static void append_done(struct tide_ring *ring, struct tide_work *work) {
   TIDE_ASSERT(ring->done_count < ring->depth);
   ring->done[ring->done_count++] = work;
 }
 
 static void end_slot(struct tide_ring *ring, struct slot *slot, enum tide_status status) {
   slot->work->status = status;
-  finish(ring, slot->work);
+  append_done(ring, slot->work);
   ring->cancelled -= slot->is_cancelled;
   slot->work = NULL;
   slot->next = ring->free_slots;
@@ -172,14 +172,15 @@ static void end_slot(struct tide_ring *ring, struct slot *slot, enum tide_status
   ring->under_way--;
 }
 
-/* error 0: the file ends, or takes nothing more. */
+/* Fails the transfer. error 0: the file ends, or takes nothing more. */
 static void fail_slot(struct tide_ring *ring, struct slot *slot, int error) {
   enum tide_status status = error ? tide_status_of_errno(error) : TIDE_IO;
   tide_transfer_fail(slot->work, slot->verb, &slot->io, status, error);
   end_slot(ring, slot, status);
 }
 
-/* There is always room for a transfer of each slot, the event and the timer: see open_ring. */
+/* Returns a submission entry. The ring has one for each slot's transfer, the event and the timer:
+ * see open_ring. */
 static struct io_uring_sqe *next_entry(struct tide_ring *ring) {
   struct io_uring_sqe *entry = io_uring_get_sqe(&ring->uring);
   TIDE_ASSERT(entry != NULL);
@@ -191,7 +192,7 @@ static void set_owner(struct io_uring_sqe *entry, const void *owner, unsigned ta
 }
 
 /* Queues the rest of the transfer. */
-static void push(struct tide_ring *ring, struct slot *slot) {
+static void queue_transfer(struct tide_ring *ring, struct slot *slot) {
   struct io_uring_sqe *entry = next_entry(ring);
   const struct tide_io *io = &slot->io;
   uint64_t left = io->size - slot->moved;
@@ -226,15 +227,15 @@ static void write_directly(struct tide_ring *ring, struct tide_work *work,
   if (platform->now(platform->self) - start > DIRECT_WRITE_SLOW) ring->pause = DIRECT_WRITE_PAUSE;
   work->status = status;
   if (status != TIDE_OK) tide_transfer_fail(work, TIDE_IO_WRITE, io, status, error);
-  finish(ring, work);
+  append_done(ring, work);
 }
 
-static void begin(struct tide_ring *ring, struct tide_work *work) {
+static void begin_work(struct tide_ring *ring, struct tide_work *work) {
   struct tide_io io = {0};
   struct stat info;
   enum tide_io_verb verb = tide_transfer_verb(work);
   if (!work->body || !tide_transfer_prepare(work, &io) || (verb != TIDE_IO_SYNC && io.size == 0)) {
-    finish(ring, work);
+    append_done(ring, work);
     return;
   }
   if (verb != TIDE_IO_SYNC && fstat(io.descriptor, &info) == 0) {
@@ -251,7 +252,7 @@ static void begin(struct tide_ring *ring, struct tide_work *work) {
   ring->free_slots = slot->next;
   ring->under_way++;
   *slot = (struct slot){.work = work, .io = io, .verb = verb};
-  push(ring, slot);
+  queue_transfer(ring, slot);
 }
 
 static void arm_timer(struct tide_ring *ring) {
@@ -263,7 +264,7 @@ static void arm_timer(struct tide_ring *ring) {
 }
 
 /* Repeats a transfer that the kernel refuses for now: at once, on the timer, or not any more. */
-static void repeat(struct tide_ring *ring, struct slot *slot, int error) {
+static void repeat_transfer(struct tide_ring *ring, struct slot *slot, int error) {
   slot->repeats++;
   if (slot->is_cancelled) {
     end_slot(ring, slot, TIDE_CANCELLED);
@@ -274,12 +275,12 @@ static void repeat(struct tide_ring *ring, struct slot *slot, int error) {
     ring->again = slot;
     arm_timer(ring);
   } else {
-    push(ring, slot);
+    queue_transfer(ring, slot);
   }
 }
 
-/* Goes on after a completion. `result`: bytes moved, or minus an error number. */
-static void proceed(struct tide_ring *ring, struct slot *slot, int result) {
+/* Continues a transfer after a completion. `result`: bytes moved, or minus an error number. */
+static void continue_transfer(struct tide_ring *ring, struct slot *slot, int result) {
   bool moves = slot->verb != TIDE_IO_SYNC;
   int broken = tide_ring_error(ring);
   if (result > 0 && moves) {
@@ -288,12 +289,12 @@ static void proceed(struct tide_ring *ring, struct slot *slot, int result) {
     if (slot->moved == slot->io.size) end_slot(ring, slot, TIDE_OK);
     else if (broken) fail_slot(ring, slot, broken);
     else if (slot->is_cancelled) end_slot(ring, slot, TIDE_CANCELLED);
-    else push(ring, slot);
+    else queue_transfer(ring, slot);
   } else if (result >= 0) {
     if (moves) fail_slot(ring, slot, 0);
     else end_slot(ring, slot, TIDE_OK);
   } else if ((result == -EINTR || result == -EAGAIN) && !broken) {
-    repeat(ring, slot, -result);
+    repeat_transfer(ring, slot, -result);
   } else {
     fail_slot(ring, slot, -result);
   }
@@ -301,13 +302,14 @@ static void proceed(struct tide_ring *ring, struct slot *slot, int result) {
 
 /* ---- cancelling ---------------------------------------------------------------------- */
 
-/* Cancels in the kernel. A transfer between two states is missed, so each end of the timer does
- * this again until its completion has come. */
+/* Cancels transfers in the kernel. The kernel misses a transfer that is between two states, so each
+ * end of the timer repeats this until the completion has come. */
 static void cancel_slots(struct tide_ring *ring) {
   for (uint32_t i = 0; ring->cancelled && i < ring->depth; i++) {
     struct slot *slot = &ring->slots[i];
     if (!slot->work || !slot->is_cancelled || slot->is_cancelling) continue;
-    if (io_uring_sq_space_left(&ring->uring) <= ring->depth + 2) break; /* kept for transfers */
+    if (io_uring_sq_space_left(&ring->uring) <= ring->depth + 2)
+      break; /* the rest is for transfers */
     struct io_uring_sqe *entry = next_entry(ring);
     io_uring_prep_cancel(entry, slot, 0);
     set_owner(entry, slot, TAG_CANCEL);
@@ -335,7 +337,7 @@ static void end_timer(struct tide_ring *ring) {
   while (slot) {
     struct slot *next = slot->next;
     if (slot->is_cancelled) end_slot(ring, slot, TIDE_CANCELLED);
-    else push(ring, slot);
+    else queue_transfer(ring, slot);
     slot = next;
   }
   cancel_slots(ring);
@@ -356,10 +358,10 @@ static void take_completion(struct tide_ring *ring, uint64_t whose, int result) 
   if (!whose) ring->event_armed = false;
   else if (whose & TAG_TIMER) end_timer(ring);
   else if (whose & TAG_CANCEL) slot->is_cancelling = false;
-  else proceed(ring, slot, result);
+  else continue_transfer(ring, slot, result);
 }
 
-static void reap(struct tide_ring *ring) {
+static void reap_completions(struct tide_ring *ring) {
   struct io_uring_cqe *entry;
   unsigned head, seen = 0;
   io_uring_for_each_cqe(&ring->uring, head, entry) {
@@ -372,7 +374,7 @@ static void reap(struct tide_ring *ring) {
 
 /* Submits, and waits for `wait` completions. Returns 0, or the error number that breaks the ring.
  */
-static int enter(struct tide_ring *ring, unsigned wait) {
+static int enter_ring(struct tide_ring *ring, unsigned wait) {
   int answer = wait ? io_uring_submit_and_wait(&ring->uring, wait) : io_uring_submit(&ring->uring);
   bool interrupted =
       answer == -EINTR && !io_uring_sq_ready(&ring->uring); /* everything was submitted */
@@ -384,15 +386,15 @@ static int enter(struct tide_ring *ring, unsigned wait) {
   return may_pass && tide_transfer_repeats(&ring->refusals, EAGAIN) ? 0 : -answer;
 }
 
-/* Blocks until a completion, a kick or a cancellation. Returns as enter does. */
+/* Blocks until a completion, a kick or a cancellation. Returns as enter_ring does. */
 static int park_until_completion(struct tide_ring *ring) {
   uint32_t expected = RUNNING;
   if (!tide_compare_exchange(&ring->park, &expected, (uint32_t)PARKED)) {
     tide_store_release(&ring->park, (uint32_t)RUNNING);
-    return enter(ring, 0); /* kicked meanwhile: look again */
+    return enter_ring(ring, 0); /* kicked meanwhile: look again */
   }
   arm_event(ring);
-  int error = enter(ring, 1);
+  int error = enter_ring(ring, 1);
   (void)tide_exchange(&ring->park, (uint32_t)RUNNING);
   return error;
 }
@@ -408,7 +410,7 @@ static bool begin_all(struct tide_ring *ring, size_t count) {
   bool over = false;
   uint32_t before = ring->under_way;
   for (size_t i = 0; i < count; i++) {
-    begin(ring, ring->fresh[i]);
+    begin_work(ring, ring->fresh[i]);
     over = over || ring->done_count;
     if (ring->done_count >= HAND_BACK) hand_back(ring);
   }
@@ -439,11 +441,13 @@ static void give_up(struct tide_ring *ring, int error) {
   hand_back(ring);
   struct tide_failure why = {.status = tide_status_of_errno(error), .code = error};
   snprintf(why.text, sizeof why.text, "io_uring_enter: %s", strerror(error));
-  tide_device_lose_for(ring->device, &why); /* before its slots blame their files */
+  tide_device_lose_for(
+      ring->device,
+      &why); /* first, so that the slots' failures do not look like those of their files */
   fail_unsubmitted(ring, error);
   tide_streams_cancel(ring->streams);
   for (;;) {
-    reap(ring);
+    reap_completions(ring);
     ring->done_count = 0; /* the device is lost: none is handed back */
     if (!ring->under_way && !tide_streams_live(ring->streams)) break;
     nanosleep(&pause, NULL);
@@ -463,8 +467,8 @@ static void ring_main(void *argument) {
     bool over = begin_all(ring, count);
     end_cancelled(ring);
     if (stop && !count && !ring->under_way) return;
-    error = over || ring->done_count ? enter(ring, 0) : park_until_completion(ring);
-    reap(ring);
+    error = over || ring->done_count ? enter_ring(ring, 0) : park_until_completion(ring);
+    reap_completions(ring);
   }
   give_up(ring, error);
 }

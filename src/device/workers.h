@@ -22,7 +22,7 @@ struct tide_worker {
   struct tide_workers *pool;
   struct tide_thread *thread;
   struct tide_worker *next_parked;    /* guarded by the pool's lock */
-  uint32_t state;                     /* atomic, waited on: enum rest_state */
+  uint32_t state;                     /* atomic, waited on: enum park_state */
   size_t count;                       /* private: works to return at the next exchange */
   size_t gathered;                    /* private: works of the last exchange */
   uint64_t gather;                    /* private: delay of the next exchange, ns */

@@ -1,4 +1,4 @@
-/* The choice among free blocks. */
+/* Best fit: the choice among free blocks. */
 #include "base/check.h"
 #include "memory/state.h"
 
@@ -10,8 +10,8 @@ struct walk {
   size_t size;
   unsigned bin;                        /* being walked; TIDE_BINS: done */
   bool backward;                       /* the next one comes from the old end */
-  struct tide_link *new_end, *old_end; /* of the rest of the bin; NULL: no rest */
-  uint32_t fits, misfits;              /* how many more may be looked at */
+  struct tide_link *new_end, *old_end; /* ends of the unexamined part of the bin; NULL: none */
+  uint32_t fits, misfits;              /* blocks that may still be examined */
 };
 
 static inline void enter_bin(struct walk *walk, unsigned bin) {
@@ -29,13 +29,14 @@ static inline struct walk begin_walk(struct tide_bins *bins, size_t size, uint32
   return walk;
 }
 
-/* Only the bin of `size` itself may hold blocks that are too small. */
+/* Returns the next block that is large enough; NULL: none. Only the bin of `size` itself may hold
+ * blocks that are too small. */
 static inline struct tide_block *next_block(struct walk *walk) {
   while (walk->fits) {
     if (!walk->new_end || !walk->misfits) {
       enter_bin(walk, tide_bins_next(walk->bins, walk->bin + 1));
       if (walk->bin >= TIDE_BINS) return NULL;
-      walk->misfits = 1; /* from here on none is */
+      walk->misfits = 1; /* later bins have no misfits */
     }
     struct tide_link *link = walk->backward ? walk->old_end : walk->new_end;
     if (walk->new_end == walk->old_end) walk->new_end = walk->old_end = NULL;
@@ -52,12 +53,12 @@ static inline struct tide_block *next_block(struct walk *walk) {
   return NULL;
 }
 
-static inline void choose(struct tide_choice *out_choice, struct tide_block *block,
-                          enum tide_reuse reuse, size_t missing) {
+static inline void set_choice(struct tide_choice *out_choice, struct tide_block *block,
+                              enum tide_reuse reuse, size_t missing) {
   *out_choice = (struct tide_choice){block, reuse, missing};
 }
 
-/* Counts the entries that a requester must wait for which knows `frontier`, but not all of this. */
+/* Counts the entries that a requester with `frontier` must wait for. The death is not known. */
 static size_t count_missing(struct tide_pool *pool, const struct tide_death *death,
                             const struct tide_frontier *frontier, bool *out_closable) {
   *out_closable = true;
@@ -73,33 +74,34 @@ static bool weigh_block(struct tide_pool *pool, struct tide_block *block,
   struct tide_death *death = block->death;
   bool closable;
   if (tide_death_settle(death, &pool->namers)) {
-    choose(out_choice, block, TIDE_REUSE_FINISHED, 0);
+    set_choice(out_choice, block, TIDE_REUSE_FINISHED, 0);
     return true;
   }
-  /* Less may be left of it than the requester was asked about. */
+  /* Settling may have removed the entries that the requester did not know. */
   if (!death->listed && tide_death_known(death, frontier)) {
-    choose(out_choice, block, TIDE_REUSE_KNOWN, 0);
+    set_choice(out_choice, block, TIDE_REUSE_KNOWN, 0);
     return true;
   }
   size_t missing = count_missing(pool, death, frontier, &closable);
   bool fewer = !out_choice->block || missing < out_choice->missing;
   if (closable && fewer) {
-    choose(out_choice, block, TIDE_REUSE_GAP, missing);
+    set_choice(out_choice, block, TIDE_REUSE_GAP, missing);
   }
   return false;
 }
 
-/* The requester's own knowledge comes first. The tracker, and the count of waits, cost more. */
+/* Checks the requester's own frontier first: the tracker and the count of waits cost more. */
 void tide_best_fit_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
                         uint32_t looks, struct tide_choice *out_choice) {
   struct tide_block *block, *seen[TIDE_CHOOSE_FEW];
   uint32_t count = 0;
-  choose(out_choice, NULL, TIDE_REUSE_FRESH, 0);
+  set_choice(out_choice, NULL, TIDE_REUSE_FRESH, 0);
   struct walk walk = begin_walk(&pool->free, size, looks);
   while ((block = next_block(&walk))) {
-    if (tide_death_empty(block->death)) return choose(out_choice, block, TIDE_REUSE_FINISHED, 0);
+    if (tide_death_empty(block->death))
+      return set_choice(out_choice, block, TIDE_REUSE_FINISHED, 0);
     if (tide_death_known(block->death, frontier)) {
-      return choose(out_choice, block, TIDE_REUSE_KNOWN, 0);
+      return set_choice(out_choice, block, TIDE_REUSE_KNOWN, 0);
     }
     if (count < TIDE_CHOOSE_FEW) seen[count] = block;
     count++;
@@ -116,5 +118,5 @@ void tide_best_fit_free(struct tide_pool *pool, size_t size, const struct tide_f
 void tide_best_fit_fresh(struct tide_pool *pool, size_t size, uint32_t looks,
                          struct tide_choice *out_choice) {
   struct walk walk = begin_walk(&pool->fresh, size, looks);
-  choose(out_choice, next_block(&walk), TIDE_REUSE_FRESH, 0);
+  set_choice(out_choice, next_block(&walk), TIDE_REUSE_FRESH, 0);
 }

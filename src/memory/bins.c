@@ -7,7 +7,7 @@ void tide_bins_init(struct tide_bins *bins) {
   for (unsigned bin = 0; bin < TIDE_BINS; bin++) tide_list_init(&bins->lists[bin]);
 }
 
-/* The first bin >= `from` whose bits are set. */
+/* Returns the first bin >= `from` with its bits set; TIDE_BINS if there is none. */
 static unsigned next_marked(const struct tide_bins *bins, unsigned from) {
   if (from >= TIDE_BINS) return TIDE_BINS;
   unsigned row = from / TIDE_BIN_COLUMNS;

@@ -12,7 +12,7 @@ static struct tide_block *spare_pop(struct tide_pool *pool) {
   return block;
 }
 
-/* The newest spare is the next to be used: its memory is warm. */
+/* Adds a spare, which is the next to be used: its memory is still in the caches. */
 static void spare_push(struct tide_pool *pool, struct tide_block *block) {
   tide_list_insert_before(pool->spare_blocks.next, &block->link);
   pool->spare_block_count++;
@@ -22,7 +22,7 @@ static struct tide_bins *bins_of(struct tide_pool *pool, const struct tide_block
   return block->state == TIDE_BLOCK_FRESH ? &pool->fresh : &pool->free;
 }
 
-static bool binned(const struct tide_block *block) {
+static bool is_binned(const struct tide_block *block) {
   return block->state == TIDE_BLOCK_FRESH || block->state == TIDE_BLOCK_FREE;
 }
 
@@ -53,7 +53,7 @@ bool tide_chunk_finished(struct tide_pool *pool, struct tide_chunk *chunk) {
     if (block->state == TIDE_BLOCK_LIVE) return false;
     if (block->state == TIDE_BLOCK_FRESH || tide_death_settle(block->death, &pool->namers))
       continue;
-    /* When no axis lives any more, then all that ever had an epoch has finished. */
+    /* Without a live axis, all epochs that were ever given have finished. */
     if (block->state == TIDE_BLOCK_WAITING && tide_tracker_live(tracker) == 0) continue;
     return false;
   }
@@ -77,8 +77,9 @@ void tide_chunk_remove(struct tide_pool *pool, struct tide_chunk *chunk) {
 
 /* ---- splitting --------------------------------------------------------------- */
 
-/* Both parts have been what the whole was, so both have its death frontier, signaller and taint. */
-static void split(struct tide_pool *pool, struct tide_block *block, size_t size) {
+/* Splits off the bytes beyond `size`. Both parts have the whole block's death frontier, signaller
+ * and taint, since both were used with it. */
+static void split_block(struct tide_pool *pool, struct tide_block *block, size_t size) {
   struct tide_block *rest = spare_pop(pool);
   rest->chunk = block->chunk;
   rest->before = block;
@@ -97,9 +98,9 @@ static void split(struct tide_pool *pool, struct tide_block *block, size_t size)
 }
 
 void tide_block_take(struct tide_pool *pool, struct tide_block *block, size_t size) {
-  TIDE_ASSERT(binned(block) && block->size >= size);
+  TIDE_ASSERT(is_binned(block) && block->size >= size);
   tide_list_remove(&block->link);
-  if (block->size > size) split(pool, block, size);
+  if (block->size > size) split_block(pool, block, size);
   if (block->state == TIDE_BLOCK_FRESH) pool->uncut_bytes -= size;
   block->state = TIDE_BLOCK_LIVE;
 }
@@ -126,24 +127,23 @@ void tide_block_await_grace(struct tide_pool *pool) {
 
 /* ---- joining ----------------------------------------------------------------- */
 
-static bool alike(const struct tide_block *a, const struct tide_block *b) {
+static bool have_like_deaths(const struct tide_block *a, const struct tide_block *b) {
   if (tide_death_empty(a->death) || tide_death_empty(b->death)) {
     return tide_death_empty(a->death) && tide_death_empty(b->death);
   }
   return tide_death_covers(a->death, b->death) != 0;
 }
 
-/* May they become one, as far as states go? */
-static bool neighbours(struct tide_pool *pool, struct tide_block *a, struct tide_block *b) {
+/* True if the states of two blocks allow a join. */
+static bool are_joinable(struct tide_pool *pool, struct tide_block *a, struct tide_block *b) {
   if (!b || a->state == TIDE_BLOCK_LIVE || b->state == TIDE_BLOCK_LIVE) return false;
-  if (binned(a) && binned(b)) return true;
+  if (is_binned(a) && is_binned(b)) return true;
   pool->stats.refused_joins++;
   return false;
 }
 
-/* b goes into a. Neither is in a bin. What is fresh is what remains of a chunk, at its end, so a is
- * not. */
-static void absorb(struct tide_pool *pool, struct tide_block *a, struct tide_block *b) {
+/* Merges b into a. Neither is in a bin. Only the end of a chunk is fresh, so a is not. */
+static void merge_blocks(struct tide_pool *pool, struct tide_block *a, struct tide_block *b) {
   TIDE_ASSERT(a->state == TIDE_BLOCK_FREE);
   if (b->state == TIDE_BLOCK_FRESH) pool->uncut_bytes -= b->size;
   a->size += b->size;
@@ -153,23 +153,23 @@ static void absorb(struct tide_pool *pool, struct tide_block *a, struct tide_blo
   pool->stats.joins++;
 }
 
-/* Joins as many followers as can be. */
+/* Joins as many followers as possible to the block. Returns the number of joins. */
 static size_t join_run(struct tide_pool *pool, struct tide_block *block,
                        enum tide_joining joining) {
   struct tide_tracker *tracker = pool->context->tracker;
   size_t joins = 0;
   struct tide_block *next;
-  while (neighbours(pool, block, next = block->after)) {
+  while (are_joinable(pool, block, next = block->after)) {
     tide_death_settle(block->death, &pool->namers);
     tide_death_settle(next->death, &pool->namers);
-    if (joining == TIDE_JOIN_ALIKE && !alike(block, next)) break;
+    if (joining == TIDE_JOIN_ALIKE && !have_like_deaths(block, next)) break;
     if (!tide_death_join(block->death, next->death, pool->scratch, tracker)) {
       pool->stats.refused_joins++;
       break;
     }
     tide_list_remove(&next->link);
     tide_list_remove(&block->link);
-    absorb(pool, block, next);
+    merge_blocks(pool, block, next);
     bin_insert(pool, block);
     joins++;
   }
@@ -187,19 +187,19 @@ size_t tide_block_join_free(struct tide_pool *pool, enum tide_joining joining) {
   return joins;
 }
 
-/* Neighbours, the first of which is `first`. */
+/* A run of neighbours that begins with `first`. */
 struct run {
   struct tide_block *first;
   size_t count, size, missing;
 };
 
-/* Takes one more. False: it is in use, or waits, or whoever joins it has more than `most` to wait
- * for. */
+/* Adds the next block to the run. False if the block is in use or in a grace period, or if the run
+ * would leave more than `most` entries to wait for. */
 static bool run_take(struct tide_pool *pool, struct run *run, const struct tide_block *next,
                      const struct tide_frontier *frontier, size_t most) {
   struct tide_tracker *tracker = pool->context->tracker;
   bool closable = true;
-  if (!binned(next) || next->size > SIZE_MAX - run->size) return false;
+  if (!is_binned(next) || next->size > SIZE_MAX - run->size) return false;
   if (next->state == TIDE_BLOCK_FRESH && run->count == 0) return false;
   if (!tide_death_settle(next->death, &pool->namers) && !tide_death_known(next->death, frontier)) {
     run->missing += tide_death_missing(next->death, frontier, tracker, &closable);
@@ -220,13 +220,13 @@ static bool join_deaths(struct tide_pool *pool, const struct run *run) {
     }
     tide_list_remove(&next->link);
     tide_list_remove(&run->first->link);
-    absorb(pool, run->first, next);
+    merge_blocks(pool, run->first, next);
     bin_insert(pool, run->first);
   }
   return true;
 }
 
-/* Each block is looked at once: runs are looked for one behind the other. */
+/* Examines each block once: runs do not overlap. */
 bool tide_block_join_run(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
                          size_t most, uint32_t looks) {
   struct run best = {.count = 0};

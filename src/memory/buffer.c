@@ -110,8 +110,8 @@ static inline bool use_again(struct tide_buffer *buffer, const struct tide_namin
   return true;
 }
 
-/* Raises a queue that is listed with others, or replaces the only use, which this one knows. Not in
- * line: the most frequent path needs no stack. */
+/* Raises a queue that is listed with others, or replaces the only use, which this one knows. Not
+ * inline: the most frequent path needs no stack. */
 __attribute__((noinline)) static bool use_behind(struct tide_buffer *buffer,
                                                  const struct tide_naming *use) {
   struct tide_frontier *uses = buffer->uses;
@@ -221,7 +221,7 @@ static void complete_deferred_locked(struct tide_buffer *buffer) {
   complete_locked(buffer, buffer->free_positioned ? &position : NULL, false);
 }
 
-/* These two are tail calls: the fast path needs no stack. */
+/* free_and_unlock and free_contended are tail calls: the fast path needs no stack. */
 __attribute__((noinline)) static void free_and_unlock(struct tide_buffer *buffer,
                                                       const struct tide_position *position) {
   struct tide_pool *pool = buffer->pool;
@@ -246,7 +246,8 @@ __attribute__((noinline)) static void free_contended(struct tide_buffer *buffer,
 
 /* True if the freeing position dominates the buffer's past (for the host: if there is no past).
  * Called before the lock is taken: the past and the position are the caller's own. */
-static inline bool stands(const struct tide_buffer *buffer, const struct tide_position *position) {
+static inline bool dominates_past(const struct tide_buffer *buffer,
+                                  const struct tide_position *position) {
   return position ? tide_death_stands(buffer->past, position) : tide_death_empty(buffer->past);
 }
 
@@ -256,7 +257,7 @@ static inline bool is_quick(const struct tide_pool *pool, const struct tide_buff
   return !tide_grace_busy(&pool->grace);
 }
 
-/* Finishes a free whose death frontier has a signaller, or is empty. */
+/* Finishes a free. The death frontier has a signaller, or is empty. */
 static inline void finish_quickly(struct tide_pool *pool, struct tide_buffer *buffer,
                                   const struct tide_position *position) {
   tide_store_release(&buffer->freed, 1u);
@@ -276,7 +277,8 @@ static inline bool follow_used(struct tide_pool *pool, const struct tide_buffer 
   if (pool->named && tide_namers_have(&pool->namers, position->axis)) {
     return tide_death_follow_uses(death, buffer->uses, position, &pool->namers);
   }
-  if (!stands(buffer, position) || !tide_uses_known(buffer->uses, position->frontier)) return false;
+  if (!dominates_past(buffer, position) || !tide_uses_known(buffer->uses, position->frontier))
+    return false;
   tide_death_fill(death, position);
   return true;
 }
@@ -296,7 +298,7 @@ __attribute__((noinline)) static void free_used(struct tide_buffer *buffer,
 void tide_pool_free(struct tide_buffer *buffer, const struct tide_position *position) {
   if (!buffer) return;
   struct tide_pool *pool = buffer->pool;
-  bool knows = stands(buffer, position);
+  bool knows = dominates_past(buffer, position);
   if (!tide_lock_try(&pool->lock)) return free_contended(buffer, position);
   bool used = buffer->uses->count || buffer->uses->tainted;
   if (used && (pool->named || buffer->repeats)) return free_used(buffer, position);
@@ -362,7 +364,7 @@ size_t tide_buffer_size(const struct tide_buffer *buffer) { return buffer->size;
 const char *tide_buffer_label(const struct tide_buffer *buffer) { return buffer->label; }
 enum tide_reuse tide_buffer_reuse(const struct tide_buffer *buffer) { return buffer->reuse; }
 
-static bool finished(struct tide_tracker *tracker, const struct tide_frontier *frontier) {
+static bool has_finished(struct tide_tracker *tracker, const struct tide_frontier *frontier) {
   if (frontier->tainted) return false;
   struct tide_frontier_entry entry;
   for (struct tide_frontier_cursor at = tide_frontier_begin(frontier);
@@ -376,7 +378,7 @@ bool tide_buffer_ready(const struct tide_buffer *buffer) {
   struct tide_tracker *tracker = buffer->pool->context->tracker;
   const struct tide_death *past = buffer->past;
   if (past->axis && tide_tracker_finished(tracker, past->axis, past->epoch)) return true;
-  return finished(tracker, &past->frontier);
+  return has_finished(tracker, &past->frontier);
 }
 
 /* True if the repeated uses have finished, which may not be in `uses` yet. */
@@ -398,7 +400,7 @@ bool tide_buffer_idle(const struct tide_buffer *buffer) {
   if (tide_load_acquire(&buffer->references) == 1) return true;
   if (pool->covered) return false;
   tide_pool_lock(pool);
-  bool idle = buffer->pins == 0 && finished(pool->context->tracker, buffer->uses) &&
+  bool idle = buffer->pins == 0 && has_finished(pool->context->tracker, buffer->uses) &&
               repeats_finished(buffer);
   tide_pool_unlock(pool);
   return idle;

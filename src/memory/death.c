@@ -25,13 +25,13 @@ static void make_entry_signaller(struct tide_death *death) {
   death->listed = true;
 }
 
-static inline __attribute__((always_inline)) bool unfinished(void *namers, tide_axis axis,
-                                                             uint64_t epoch) {
+static inline __attribute__((always_inline)) bool is_unfinished(void *namers, tide_axis axis,
+                                                                uint64_t epoch) {
   return !tide_namers_finished(namers, axis, epoch);
 }
 
 bool tide_death_settle_entries(struct tide_death *death, struct tide_namers *namers) {
-  tide_frontier_filter(&death->frontier, unfinished, namers);
+  tide_frontier_filter(&death->frontier, is_unfinished, namers);
   if (!tide_death_empty(death)) return false;
   tide_death_clear(death);
   return true;
@@ -57,7 +57,7 @@ size_t tide_death_missing(const struct tide_death *death, const struct tide_fron
 }
 
 /* True if (axis, epoch) has finished once the position's newest operation has. */
-static bool knows(const struct tide_position *position, tide_axis axis, uint64_t epoch) {
+static bool knows_epoch(const struct tide_position *position, tide_axis axis, uint64_t epoch) {
   if (axis == position->axis && epoch <= position->epoch) return true;
   return tide_frontier_get(position->frontier, axis) >= epoch;
 }
@@ -68,7 +68,7 @@ static bool knows_all(const struct tide_position *position, const struct tide_fr
   if (tide_frontier_dominates(position->frontier, f)) return true;
   struct tide_frontier_entry entry;
   for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
-    if (knows(position, entry.axis, entry.epoch)) continue;
+    if (knows_epoch(position, entry.axis, entry.epoch)) continue;
     if (!tracker || !tide_tracker_finished(tracker, entry.axis, entry.epoch)) return false;
   }
   return true;
@@ -77,7 +77,7 @@ static bool knows_all(const struct tide_position *position, const struct tide_fr
 static bool knows_past(const struct tide_position *position, const struct tide_death *past,
                        struct tide_tracker *tracker) {
   if (tide_death_empty(past)) return true;
-  if (past->axis && (knows(position, past->axis, past->epoch) ||
+  if (past->axis && (knows_epoch(position, past->axis, past->epoch) ||
                      tide_tracker_finished(tracker, past->axis, past->epoch))) {
     return true;
   }
@@ -134,7 +134,7 @@ static void make_by_host(struct tide_death *death, const struct tide_ending *end
 /* ---- freed where completion is out of order ---- */
 
 /* True if each entry can be waited for. */
-static bool waitable(const struct tide_frontier *f, struct tide_tracker *tracker) {
+static bool is_waitable(const struct tide_frontier *f, struct tide_tracker *tracker) {
   if (f->tainted) return false;
   struct tide_frontier_entry entry;
   for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
@@ -157,10 +157,10 @@ static bool implies_past(const struct tide_frontier *known, const struct tide_de
   return tide_frontier_satisfied(known, tracker, &past->frontier);
 }
 
-/* Makes the death past + uses + frontier, without a signaller, for a queue whose device completes
- * out of order (files). Nothing orders that queue's epochs behind each other, so its frontier lists
- * them only as far as they were waited for. Its newest epoch would stand for all of them, though
- * most have nothing to do with this memory: the next user would wait for unrelated transfers.
+/* Makes the death past + uses + frontier, without a signaller, for a queue on an out-of-order
+ * device (files). Nothing orders that queue's epochs behind each other, so its frontier lists them
+ * only as far as they were waited for. Its newest epoch would stand for all of them, though most
+ * have nothing to do with this memory: the next user would wait for unrelated transfers.
  *
  * Why that is enough. Memory is touched by operations that name the buffer, and before them by
  * those that the past stands for. A free completes when the former have entered, and each has
@@ -177,9 +177,9 @@ static bool make_of_entries(struct tide_death *death, const struct tide_ending *
   struct tide_tracker *tracker = ending->tracker;
   if (tide_frontier_get(known, position->axis) >= position->epoch) return false;
   if (ending->covered) return false;
-  if (!waitable(known, tracker) || !waitable(ending->uses, tracker)) return false;
+  if (!is_waitable(known, tracker) || !is_waitable(ending->uses, tracker)) return false;
   bool implied = implies_past(known, ending->past, tracker);
-  if (!implied && !waitable(past, tracker)) return false;
+  if (!implied && !is_waitable(past, tracker)) return false;
   size_t room = known->count + tide_frontier_count_new(known, ending->uses);
   if (!implied) room += tide_frontier_count_new(known, past);
   if (room > death->frontier.capacity) return false;
@@ -193,7 +193,7 @@ static bool make_of_entries(struct tide_death *death, const struct tide_ending *
 /* ---- freed where all axes are namers ---- */
 
 /* True if the entry may stand for an access that names no buffer, and has not finished. */
-static bool foreign(const struct tide_ending *ending, tide_axis axis, uint64_t epoch) {
+static bool is_foreign(const struct tide_ending *ending, tide_axis axis, uint64_t epoch) {
   return !tide_namers_have(ending->namers, axis) &&
          !tide_tracker_finished(ending->tracker, axis, epoch);
 }
@@ -206,29 +206,29 @@ static size_t count_foreign(const struct tide_ending *ending) {
   size_t count = 0;
   for (struct tide_frontier_cursor at = tide_frontier_begin(known);
        tide_frontier_next(&at, &entry);) {
-    if (!foreign(ending, entry.axis, entry.epoch)) continue;
+    if (!is_foreign(ending, entry.axis, entry.epoch)) continue;
     if (!tide_tracker_find(ending->tracker, entry.axis)) return SIZE_MAX;
     count++;
   }
   return count;
 }
 
-static bool is_foreign(void *self, tide_axis axis, uint64_t epoch) {
-  return foreign(self, axis, epoch);
+static bool foreign_stays(void *self, tide_axis axis, uint64_t epoch) {
+  return is_foreign(self, axis, epoch);
 }
 
 static void keep_foreign(struct tide_frontier *to, struct tide_ending ending) {
   const struct tide_frontier *known = ending.position->frontier;
   struct tide_frontier_entry entry;
   if (to == known) {
-    tide_frontier_filter(to, is_foreign, &ending);
+    tide_frontier_filter(to, foreign_stays, &ending);
     to->tainted = 0;
     return;
   }
   tide_frontier_empty(to);
   for (struct tide_frontier_cursor at = tide_frontier_begin(known);
        tide_frontier_next(&at, &entry);)
-    if (foreign(&ending, entry.axis, entry.epoch))
+    if (is_foreign(&ending, entry.axis, entry.epoch))
       tide_frontier_raise(to, entry.axis, entry.epoch, NULL);
 }
 
@@ -238,7 +238,7 @@ static void keep_foreign(struct tide_frontier *to, struct tide_ending ending) {
  * Why that is enough. Memory is touched by operations that name the buffer. Each raised `uses` when
  * it entered, and an entry left `uses` only if a later use knew it, and so starts after it. Any use
  * implies the past: an operation names a buffer only if its queue satisfies the past, or it waits
- * for it; a skipped one keeps its place in the queue. The host, a kernel or another machine may
+ * for it; a skipped one keeps its epoch in the queue. The host, a kernel or another machine may
  * have touched the memory up to the free: the entries that the position knows of them are kept.
  *
  * False: one of these conditions does not hold, or cannot be seen, and nothing has changed. */

@@ -1,6 +1,6 @@
 /* memory/death.h: the operations that must have finished before a piece of memory may be touched.
  *
- * A free block has a death frontier. A buffer has a copy of its block's: its `past`. A signaller,
+ * A free block has a death frontier. A buffer takes over its block's as its `past`. A signaller,
  * if there is one, stands for the whole frontier, tainted or not: one look-up. */
 #ifndef TIDE_MEMORY_DEATH_H
 #define TIDE_MEMORY_DEATH_H
@@ -17,7 +17,7 @@ struct tide_death {
    * dominate, and nothing is settled before the signaller has finished. */
   bool listed;
   uint8_t place; /* the likely slot of the signaller in frontiers of the same axes */
-  _Alignas(8) struct tide_frontier frontier; /* its entries follow in memory */
+  _Alignas(8) struct tide_frontier frontier; /* the entries follow in memory */
 };
 
 static inline size_t tide_death_size(uint8_t capacity) {
@@ -37,7 +37,7 @@ static inline void tide_death_clear(struct tide_death *death) {
   tide_frontier_empty(&death->frontier);
 }
 
-/* True if all of it has finished. */
+/* True if the death stands for no unfinished operation. */
 static inline bool tide_death_empty(const struct tide_death *death) {
   return death->frontier.count == 0 && !death->frontier.tainted;
 }
@@ -47,11 +47,11 @@ static inline bool tide_death_opaque(const struct tide_death *death) {
   return death->frontier.tainted && !death->axis;
 }
 
-/* Both of the same capacity. */
+/* Copies a death. Both have the same capacity. */
 void tide_death_copy(struct tide_death *to, const struct tide_death *from);
 
-/* A cache of axes whose operations name the buffers that they touch (tide_tracker_namer). Its
- * entries stay true: no axis number is used twice. The pool's lock guards it. */
+/* A cache of namers: axes with operations that name the buffers they touch (tide_tracker_namer).
+ * Entries stay true, since no axis number is used twice. Guarded by the pool's lock. */
 #define TIDE_NAMERS 64u
 struct tide_namers {
   struct tide_tracker *tracker;
@@ -158,7 +158,7 @@ static inline bool tide_death_follow_uses(struct tide_death *death,
   death->listed = uses->count == 1;
   death->place = known->raised;
   if (uses->count == 1) return true;
-  /* Where completion is in order, the newest operation is behind all that the queue knows. */
+  /* If completion is in order, the newest operation is behind all that the queue knows. */
   bool stands =
       position->epoch > 0 && tide_frontier_look_up(known, position->axis) >= position->epoch;
   struct tide_frontier_cursor at = tide_frontier_begin(uses);
@@ -176,7 +176,7 @@ bool tide_death_follow(struct tide_death *death, const struct tide_death *past,
                        const struct tide_frontier *uses, const struct tide_position *position);
 
 /* True if the frontier lists the signaller in the likely slot, or nothing has to be known. False
- * tells nothing. */
+ * proves nothing. */
 static inline bool tide_death_estimate(const struct tide_death *death,
                                        const struct tide_frontier *frontier) {
   if (!death->axis) return tide_death_empty(death);

@@ -7,7 +7,7 @@ void tide_grace_init(struct tide_grace *grace) {
   tide_list_init(&grace->covered);
 }
 
-/* Has all of the snapshot finished? What has is not asked about again. */
+/* True if all of the snapshot has finished. Removes finished entries, so none is checked again. */
 static bool is_over(struct tide_grace *grace, struct tide_tracker *tracker) {
   while (grace->left) {
     size_t last = grace->left - 1;

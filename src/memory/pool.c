@@ -1,4 +1,4 @@
-/* The pool: making one, asking it for memory, taking it apart. */
+/* Pools: creation, allocation, statistics, trimming, destruction. */
 #include "base/params.h"
 #include "base/check.h"
 #include "base/alloc.h"
@@ -34,7 +34,7 @@ static void pool_init(struct tide_pool *pool, struct tide_context *context,
   pool->context = context;
   pool->align = params->align > 16 ? params->align : params->align ? 16 : DEFAULT_ALIGN;
   pool->chunk = params->chunk ? params->chunk : DEFAULT_CHUNK;
-  /* Of whole blocks. Absurd ones are the source's to refuse. */
+  /* Rounds up to whole blocks. The source refuses absurd sizes. */
   if (pool->chunk > SIZE_MAX - pool->align) pool->chunk = SIZE_MAX - pool->align;
   pool->chunk = (pool->chunk + pool->align - 1) & ~(pool->align - 1);
   pool->limit = params->limit;
@@ -71,7 +71,7 @@ static void free_all(struct tide_pool *pool) {
   pool_free(pool);
 }
 
-/* Buffers that are left go with the pool: no operation can use them any more. */
+/* Frees the pool with the buffers that are left: no operation can use them any more. */
 static void destroy_owned(struct tide_owned *owned) {
   free_all(TIDE_CONTAINER(owned, struct tide_pool, owned));
 }
@@ -90,7 +90,7 @@ enum tide_status tide_pool_create(struct tide_context *context,
   struct tide_pool *pool = tide_alloc(context->allocator, 1, sizeof *pool);
   if (!pool) return TIDE_NOMEM;
   pool_init(pool, context, params);
-  pool->grace.wanted = 1; /* so that the first stock has room for a snapshot */
+  pool->grace.wanted = 1; /* the first preallocation includes a snapshot */
   pool->scratch = tide_alloc(context->allocator, 1, tide_frontier_size(context->frontier_capacity));
   if (pool->scratch) tide_frontier_init(pool->scratch, context->frontier_capacity);
   tide_pool_lock(pool);
@@ -185,9 +185,9 @@ void tide_pool_set_grace(struct tide_pool *pool,
   tide_pool_unlock(pool);
 }
 
-/* ---- asking for memory ---------------------------------------------------------- */
+/* ---- allocation ----------------------------------------------------------------- */
 
-/* A spare handle; there is one. */
+/* Takes a spare handle. The caller has ensured one. */
 static inline struct tide_buffer *open_locked(struct tide_pool *pool) {
   struct tide_buffer *buffer = pool->spare_buffers;
   pool->spare_buffers = buffer->next_spare;
@@ -195,14 +195,14 @@ static inline struct tide_buffer *open_locked(struct tide_pool *pool) {
   buffer->serial++;
   tide_store_relaxed(&buffer->references, 1u);
   tide_store_relaxed(&buffer->freed, 0u);
-  /* The next lock waits for each store: so none that would change nothing. */
+  /* Omits stores that would change nothing: the next lock waits for each store. */
   if (buffer->uses->count || buffer->uses->tainted) tide_frontier_empty(buffer->uses);
   if (buffer->repeats) tide_buffer_forget_repeats(buffer);
   pool->live++;
   return buffer;
 }
 
-/* The block has been taken out. */
+/* Makes a buffer of a block that was taken from its bin. */
 static inline struct tide_buffer *hand_out(struct tide_pool *pool, struct tide_block *block,
                                            size_t size) {
   struct tide_buffer *buffer = open_locked(pool);
@@ -222,7 +222,7 @@ static inline struct tide_buffer *hand_out(struct tide_pool *pool, struct tide_b
   return buffer;
 }
 
-/* Not in line: a path that tells nobody would clear its event all the same. */
+/* Not inline: a path without a sink would otherwise clear the event, too. */
 __attribute__((noinline)) static void emit_alloc(struct tide_pool *pool,
                                                  const struct tide_buffer *buffer,
                                                  const struct tide_position *position) {
@@ -242,7 +242,7 @@ static const struct tide_frontier *known_at(const struct tide_position *position
   return position ? position->frontier : &nothing;
 }
 
-/* In whole blocks; 0: too large. */
+/* Returns the size in whole blocks; 0: too large. */
 static inline size_t whole_size(const struct tide_pool *pool, size_t size) {
   size_t whole;
   if (__builtin_add_overflow(size, pool->align - 1, &whole)) return 0;
@@ -272,7 +272,7 @@ static enum tide_status alloc_locked(struct tide_pool *pool, size_t size,
   return TIDE_OK;
 }
 
-/* These two are called last of all, so that the quick way needs no stack. */
+/* alloc_and_unlock and alloc_contended are tail calls: the fast path needs no stack. */
 __attribute__((noinline)) static enum tide_status
 alloc_and_unlock(struct tide_pool *pool, size_t size, const struct tide_position *position,
                  const char *label, struct tide_buffer **out_buffer) {
@@ -293,7 +293,8 @@ alloc_contended(struct tide_pool *pool, size_t size, const struct tide_position 
   return alloc_and_unlock(pool, size, position, label, out_buffer);
 }
 
-/* The newest free block of exactly this size, if there is one and nothing else is to be done. */
+/* Returns the newest free block of exactly this size. NULL if there is none, or if the request
+ * needs more than to take it. */
 static inline struct tide_block *newest_of_size(struct tide_pool *pool, size_t whole,
                                                 unsigned bin) {
   if (whole == 0 || pool->live >= pool->buffers || !pool->spare_buffers) return NULL;
@@ -303,8 +304,9 @@ static inline struct tide_block *newest_of_size(struct tide_pool *pool, size_t w
   return link != list && block->size == whole ? block : NULL;
 }
 
-/* What the frontier knows of the signaller's axis, if it lists it where that was when the block
- * died, or where its own is. False: search. */
+/* Finds the epoch that the frontier lists of the signaller's axis. Checks two likely slots only:
+ * the slot at the block's death, and the slot of the frontier's own entry. False: a search is
+ * needed. */
 static inline bool suggest_known(const struct tide_death *death,
                                  const struct tide_frontier *frontier, uint64_t *out_epoch) {
   *out_epoch = tide_frontier_get_at(frontier, death->place, death->axis);
@@ -312,11 +314,11 @@ static inline bool suggest_known(const struct tide_death *death,
   return *out_epoch != 0;
 }
 
-/* What a block means to someone who does not know all of it, where that takes two looks: its
- * signaller stands for all, and is an axis that the pool has met. False: it takes more, or fresh
- * memory comes before a gap wait. */
-static inline bool weigh(struct tide_pool *pool, struct tide_death *death,
-                         enum tide_reuse *out_reuse) {
+/* Determines the reuse of a block for a requester that does not know its death. Only the simple
+ * case: the signaller stands for the whole death, and its axis is a cached namer. False: a full
+ * search is needed, or fresh memory comes before a gap wait. */
+static inline bool find_reuse(struct tide_pool *pool, struct tide_death *death,
+                              enum tide_reuse *out_reuse) {
   if (!tide_namers_listed(&pool->namers, death->axis)) return false;
   if (!death->listed || death->frontier.tainted) return false;
   const struct tide_tracker_axis *state = pool->namers.states[death->axis % TIDE_NAMERS];
@@ -328,10 +330,9 @@ static inline bool weigh(struct tide_pool *pool, struct tide_death *death,
   return true;
 }
 
-/* As often as not a request gets the newest block of exactly this size, and nothing else is to be
- * done: because the requester knows its death frontier, mostly from having freed it; or because
- * there is no other. NULL, and nothing has changed: choose. It is what choosing would come to, too.
- */
+/* Fast path: returns the newest block of exactly this size. Either the requester knows its death
+ * frontier, mostly since it freed the block itself, or there is no other block. A full search would
+ * return the same block. NULL: nothing has changed, and the full search is needed. */
 static inline struct tide_block *reuse_newest(struct tide_pool *pool, size_t whole, unsigned bin,
                                               const struct tide_position *position,
                                               enum tide_reuse *out_reuse) {
@@ -347,14 +348,14 @@ static inline struct tide_block *reuse_newest(struct tide_pool *pool, size_t who
   uint64_t known;
   if (!suggest_known(death, position->frontier, &known)) return NULL;
   if (known >= death->epoch) return block;
-  /* Is it the only one? */
+  /* Unknown to the requester: only if there is no other. */
   if (block->link.next != block->link.prev) return NULL;
   if (!tide_bins_last(&pool->free, bin)) return NULL;
-  if (!weigh(pool, death, out_reuse)) return NULL;
+  if (!find_reuse(pool, death, out_reuse)) return NULL;
   return block;
 }
 
-/* Nobody else has the buffer yet. Called last of all. */
+/* Sets the label without the lock: no other thread has the buffer yet. A tail call. */
 __attribute__((noinline)) static enum tide_status give_label(struct tide_buffer *buffer,
                                                              const char *label) {
   set_label(buffer->label, label);
@@ -368,7 +369,7 @@ enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
     if (out_buffer) *out_buffer = NULL;
     return TIDE_INVALID;
   }
-  /* Before the lock is taken, which all loads behind it wait for. */
+  /* Computed before the lock is taken: all loads behind the lock wait for it. */
   size_t whole = whole_size(pool, size);
   unsigned bin = tide_bin_of(whole ? whole : 8);
   if (!tide_lock_try(&pool->lock)) return alloc_contended(pool, size, position, label, out_buffer);
@@ -416,7 +417,7 @@ enum tide_status tide_pool_import(struct tide_pool *pool, void *memory, size_t s
   return status;
 }
 
-/* ---- telling ---------------------------------------------------------------------- */
+/* ---- events ----------------------------------------------------------------------- */
 
 void tide_pool_emit(struct tide_pool *pool, const struct tide_buffer *buffer,
                     const struct tide_position *position, struct tide_event *event) {

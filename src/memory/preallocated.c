@@ -1,6 +1,5 @@
-/* The structs that a pool keeps ready, so that allocating and freeing buffers asks the
- * allocator for nothing once there are enough. They come in slabs and stay until
- * the pool goes. */
+/* Preallocated structs of a pool: once there are enough, allocating and freeing buffers needs no
+ * allocator. The structs come in slabs, and stay until the pool is freed. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "memory/state.h"
@@ -55,7 +54,7 @@ static bool buffers_grow(struct tide_pool *pool) {
   return true;
 }
 
-/* Room for a snapshot of the size that the last one would have had, and then some. */
+/* Grows the snapshot's storage to 1.5 times the size that the last snapshot needed. */
 static bool snapshot_grow(struct tide_pool *pool) {
   const struct tide_allocator *allocator = pool->context->allocator;
   size_t capacity = pool->grace.wanted + pool->grace.wanted / 2;
@@ -85,7 +84,7 @@ bool tide_pool_refill_locked(struct tide_pool *pool) {
     } else if (!pool->spare_buffers) {
       if (!buffers_grow(pool)) return false;
     } else if (!tide_grace_starved(&pool->grace) || !snapshot_grow(pool)) {
-      return true; /* no snapshot then: what waits for it goes on waiting */
+      return true; /* without capacity for a snapshot, blocks go on waiting for one */
     }
   }
 }

@@ -1,8 +1,8 @@
 /* The order of reuse: which kinds of blocks a request is offered, one after the other. */
 #include "memory/state.h"
 
-/* One attempt at a request. An order of reuse is a list of them: the first that finds a block ends
- * the search. */
+/* An attempt at a request. An order of reuse is a list of attempts: the first that finds a block
+ * ends the search. */
 struct attempt {
   enum {
     END,
@@ -19,8 +19,8 @@ struct attempt {
   bool beyond;                                   /* GROW: up to the limit, not the budget */
 };
 
-/* Joins that leave waits come after growth: a joined block has the death frontier of all its
- * parts, and so asks more of its next requester. */
+/* Joins that leave waits come after growth: a joined block has the death frontier of all its parts,
+ * so its next requester has more to wait for. */
 static const struct attempt grow_first[] = {
     {LOOK, NEVER, false}, {LOOK_FURTHER, NEVER, false},       {JOIN_RUN, NEVER, false},
     {GROW, NEVER, false}, {LOOK_FURTHER, AFTER_FRESH, false}, {JOIN_RUN, AFTER_FRESH, false},
@@ -50,7 +50,7 @@ static const struct attempt *order_of(const struct tide_pool *pool,
   return pool->waits_first ? wait_first : grow_first;
 }
 
-/* Among the blocks that are there. */
+/* Searches the existing blocks. */
 static bool look_in_blocks(struct tide_pool *pool, const struct tide_request *request,
                            const struct attempt *attempt, uint32_t looks,
                            struct tide_choice *out_choice) {
@@ -64,7 +64,7 @@ static bool look_in_blocks(struct tide_pool *pool, const struct tide_request *re
   return reused.block && attempt->gap == AFTER_FRESH;
 }
 
-/* At most once a request: a source that has refused is not asked again. */
+/* Takes a chunk from the source. A request does not call a source again that has refused. */
 static bool grow_pool(struct tide_pool *pool, const struct tide_request *request,
                       const struct attempt *attempt, bool *has_refused,
                       struct tide_choice *out_choice) {
@@ -76,7 +76,8 @@ static bool grow_pool(struct tide_pool *pool, const struct tide_request *request
   return !*has_refused;
 }
 
-/* Searches all blocks where no more may be taken within the budget; else a bounded number. */
+/* Joins a run of neighbours. The search is bounded only before growth within the budget: once no
+ * more memory may be taken within it, all blocks are searched. */
 static bool join_run(struct tide_pool *pool, const struct tide_request *request,
                      const struct attempt *attempt) {
   bool waits = attempt->gap != NEVER, is_bounded = !waits && attempt->effort == JOIN_RUN;
@@ -84,8 +85,9 @@ static bool join_run(struct tide_pool *pool, const struct tide_request *request,
                              is_bounded ? TIDE_CHOOSE_MANY : TIDE_CHOOSE_ALL);
 }
 
-static bool try(struct tide_pool *pool, const struct tide_request *request,
-                const struct attempt *attempt, bool *has_refused, struct tide_choice *out_choice) {
+static bool try_attempt(struct tide_pool *pool, const struct tide_request *request,
+                        const struct attempt *attempt, bool *has_refused,
+                        struct tide_choice *out_choice) {
   uint32_t looks = TIDE_CHOOSE_FEW;
   switch (attempt->effort) {
     case END: return false;
@@ -115,8 +117,8 @@ bool tide_best_fit(struct tide_pool *pool, const struct tide_request *request,
   tide_pool_step_grace(pool);
   for (const struct attempt *at = order_of(pool, request); at->effort != END; at++) {
     if (at->gap == AFTER_FRESH && pool->asking) return false;
-    if (try(pool, request, at, &has_refused, out_choice)) return true;
-    /* To grow lets the lock go, and others may have taken the spares meanwhile. */
+    if (try_attempt(pool, request, at, &has_refused, out_choice)) return true;
+    /* Growth lets the lock go, and other threads may have taken the spares meanwhile. */
     if (at->effort == GROW && !tide_pool_preallocate_locked(pool)) return false;
   }
   return false;

@@ -1,4 +1,4 @@
-/* Where a pool's memory comes from: chunks, within the budget and the limit. */
+/* The source of a pool's memory: chunks, within the budget and the limit. */
 #include "base/alloc.h"
 #include "memory/state.h"
 
@@ -30,24 +30,24 @@ size_t tide_source_budget(const struct tide_pool *pool, size_t more) {
   return tide_memory_budget(pool->limit, peak > live ? peak : live);
 }
 
-static size_t difference(size_t most, uint64_t used) {
+static size_t bytes_below(size_t most, uint64_t used) {
   return most > used ? most - (size_t)used : 0;
 }
 
 /* Returns the bytes that may still be taken. All bytes count towards a limit. Uncut bytes do not
- * count towards the budget: it pays for the same number of blocks whatever the chunks' ends are. */
+ * count towards the budget, which pays for the same blocks regardless of unused chunk ends. */
 static size_t bytes_left(const struct tide_pool *pool, size_t most) {
   uint64_t taken = pool->stats.source_bytes;
-  if (pool->limit) return difference(pool->limit, taken);
+  if (pool->limit) return bytes_below(pool->limit, taken);
   if (most == SIZE_MAX) return SIZE_MAX;
-  return difference(most, taken - pool->uncut_bytes);
+  return bytes_below(most, taken - pool->uncut_bytes);
 }
 
 bool tide_source_allows(const struct tide_pool *pool, size_t size, size_t most) {
   return size <= bytes_left(pool, most);
 }
 
-static bool reserve(struct tide_pool *pool, size_t bytes, size_t most) {
+static bool reserve_bytes(struct tide_pool *pool, size_t bytes, size_t most) {
   if (!tide_source_allows(pool, bytes, most)) return false;
   if (__builtin_add_overflow(pool->stats.source_bytes, (uint64_t)bytes,
                              &pool->stats.source_bytes)) {
@@ -57,8 +57,9 @@ static bool reserve(struct tide_pool *pool, size_t bytes, size_t most) {
   return true;
 }
 
-/* `bytes` have been reserved, and stay so only on success. */
-static bool map(struct tide_pool *pool, struct tide_chunk *chunk, size_t bytes, size_t needed) {
+/* Maps `bytes`, which the caller has reserved. A failure ends the reservation. */
+static bool map_chunk(struct tide_pool *pool, struct tide_chunk *chunk, size_t bytes,
+                      size_t needed) {
   tide_pool_unlock(pool);
   void *memory = pool->source.map(pool->source.self, bytes);
   if (memory && offset_of(pool, memory) > bytes - needed) {
@@ -72,19 +73,18 @@ static bool map(struct tide_pool *pool, struct tide_chunk *chunk, size_t bytes, 
   return memory != NULL;
 }
 
-/* Tries a whole chunk, then the rest of the budget, then the needed bytes, then so many that a
- * source of poor alignment can be aligned here: what is lost to that counts towards the limit
- * alone.
- */
+/* Tries a whole chunk, then the remaining budget, then the needed bytes, then enough bytes to align
+ * the memory of a poorly aligned source. Bytes lost to alignment count towards the limit alone. */
 static bool map_some(struct tide_pool *pool, struct tide_chunk *chunk, size_t needed, size_t most) {
   size_t bytes = pool->chunk > needed ? pool->chunk : needed, left = bytes_left(pool, most);
   if (bytes > left) bytes = left & ~(pool->align - 1);
-  if (bytes > needed && reserve(pool, bytes, most) && map(pool, chunk, bytes, needed)) return true;
-  if (reserve(pool, needed, most) && map(pool, chunk, needed, needed)) return true;
+  if (bytes > needed && reserve_bytes(pool, bytes, most) && map_chunk(pool, chunk, bytes, needed))
+    return true;
+  if (reserve_bytes(pool, needed, most) && map_chunk(pool, chunk, needed, needed)) return true;
   size_t loose;
   if (__builtin_add_overflow(needed, pool->align - 1, &loose)) return false;
   if (!tide_source_allows(pool, needed, most)) return false;
-  return reserve(pool, loose, SIZE_MAX) && map(pool, chunk, loose, needed);
+  return reserve_bytes(pool, loose, SIZE_MAX) && map_chunk(pool, chunk, loose, needed);
 }
 
 static struct tide_block *take_chunk(struct tide_pool *pool, size_t size, size_t most) {

@@ -1,4 +1,4 @@
-/* Commands: what sched tells of what is queued and what was executed. */
+/* Commands: sched reports when an operation is queued, has entered, fails, or is done. */
 #include "base/check.h"
 #include "point/point_state.h"
 
@@ -16,7 +16,8 @@ enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_c
                              plan->waits[i].status);
   command->before = (struct tide_dependency_edge){.target = NULL};
   command->node.defined = true;
-  /* What is queued before it was looked at when it came, and waits for nothing new. */
+  /* The check leaves out the channel's tail: its waits were checked when it was inserted, and it
+   * has no new ones. */
   if (tide_command_closes_cycle(channel, command, plan)) return TIDE_DEADLOCK;
   if (tail) tide_dependency_add_edge(&command->node, &command->before, &tail->node, TIDE_OK);
   tide_propagation_begin(&propagation, fired);
@@ -29,7 +30,7 @@ enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_c
   return TIDE_OK;
 }
 
-static void retire(struct tide_propagation *propagation, struct tide_promise *promise) {
+static void retire_promise(struct tide_propagation *propagation, struct tide_promise *promise) {
   struct tide_future *future = promise->future;
   uint64_t value = promise->unmet.pending.node.key;
   if (future->timeline->reached.value < value)
@@ -37,14 +38,16 @@ static void retire(struct tide_propagation *propagation, struct tide_promise *pr
   tide_future_pass(propagation, future);
 }
 
-/* It leaves before those that it comes after: who came after it comes after those now. */
+/* Moves the edges of the command's successors to its predecessor. The predecessor is still pending
+ * only if the command is cancelled early. */
 static void hand_on(struct tide_propagation *propagation, struct tide_command *command) {
   struct tide_link *link = command->node.awaited.next, *next;
   struct tide_dependency_node *before = command->before.target;
   bool early = false;
   for (struct tide_dependency_edge *edge = command->node.edges; edge; edge = edge->next)
     early = early || edge->target;
-  /* Only those that look where they are held up, and not at what is scheduled, have to hear. */
+  /* Only listeners placed by a search need this: its result may change although no node's state
+   * does. */
   struct tide_points *points = command->channel->points;
   if (early && points->looks)
     tide_dependency_touch_above(propagation, &command->node, ++points->searches);
@@ -65,8 +68,8 @@ void tide_command_done(struct tide_command *command, enum tide_status status,
   tide_propagation_begin(&propagation, fired);
   while ((link = tide_list_pop_front(&command->promises))) {
     struct tide_promise *promise = TIDE_CONTAINER(link, struct tide_promise, in_command);
-    if (promise->unmet.node.ended) continue; /* a later one covered it */
-    if (status == TIDE_OK) retire(&propagation, promise);
+    if (promise->unmet.node.ended) continue; /* covered by a later promise */
+    if (status == TIDE_OK) retire_promise(&propagation, promise);
     else tide_promise_fail(&propagation, promise, status);
   }
   hand_on(&propagation, command);

@@ -1,4 +1,4 @@
-/* Compound points, and stand-ins: a timeline of one value each. */
+/* Compound points and stand-ins: each is a timeline of one value. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "point/point_state.h"
@@ -45,7 +45,7 @@ static void free_compound(struct tide_compound *compound, struct tide_fired *fir
   tide_free(points->context->allocator, compound, 1, size_of(compound));
 }
 
-/* It is one value of one timeline: whoever waits is told there. */
+/* Ends the compound's value on its timeline, which holds all the waiters. */
 static void notify_waiters(struct tide_compound *compound, struct tide_fired *fired) {
   struct tide_unmet *unmet = &compound->unmet;
   struct tide_pending_value *freed[2];
@@ -91,9 +91,9 @@ static enum tide_status begin_compound(struct tide_client *client, struct tide_c
   return status;
 }
 
-/* domain: of a stand-in; 0: a compound. */
-static enum tide_status create(struct tide_client *client, uint32_t domain, uint64_t deadline,
-                               struct tide_point *out_point) {
+/* Creates a compound (domain 0), or a stand-in for a point of `domain`. */
+static enum tide_status create_compound(struct tide_client *client, uint32_t domain,
+                                        uint64_t deadline, struct tide_point *out_point) {
   struct tide_context *context = client->points->context;
   static const struct tide_timeline_params params = {.struct_size = sizeof params, .history = 1};
   size_t size = domain ? sizeof(struct tide_stand_in) : sizeof(struct tide_compound);
@@ -115,12 +115,12 @@ static enum tide_status create(struct tide_client *client, uint32_t domain, uint
 
 enum tide_status tide_compound_promise(struct tide_client *client, uint64_t deadline,
                                        struct tide_point *out_point) {
-  return create(client, 0, tide_points_deadline(client->points, deadline), out_point);
+  return create_compound(client, 0, tide_points_deadline(client->points, deadline), out_point);
 }
 
 enum tide_status tide_compound_promise_open(struct tide_client *client,
                                             struct tide_point *out_point) {
-  return create(client, 0, TIDE_FOREVER, out_point);
+  return create_compound(client, 0, TIDE_FOREVER, out_point);
 }
 
 void tide_compound_break(struct tide_compound *compound, enum tide_status cause,
@@ -137,7 +137,7 @@ enum tide_status tide_compound_create_broken(struct tide_client *client, enum ti
                                              struct tide_point *out_point) {
   struct tide_points *points = client->points;
   struct tide_fired fired;
-  enum tide_status status = create(client, 0, TIDE_FOREVER, out_point);
+  enum tide_status status = create_compound(client, 0, TIDE_FOREVER, out_point);
   if (status != TIDE_OK) return status;
   tide_fired_init(&fired);
   tide_points_lock(points);
@@ -157,7 +157,7 @@ void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause
   if (compound->unmet.node.settled) free_compound(compound, fired);
 }
 
-/* The caller's own. */
+/* Finds a compound of this client. */
 static enum tide_status find_compound(struct tide_client *client, struct tide_point point,
                                       struct tide_compound **out_compound) {
   struct tide_compound *compound = tide_slot_find(client->points, point, TIDE_SLOT_COMPOUND);
@@ -170,7 +170,7 @@ static enum tide_status find_compound(struct tide_client *client, struct tide_po
   return compound->client == client ? TIDE_OK : TIDE_DENIED;
 }
 
-static void destroy(struct tide_compound *compound, struct tide_fired *fired) {
+static void destroy_compound(struct tide_compound *compound, struct tide_fired *fired) {
   tide_compound_break(compound, TIDE_CANCELLED, fired);
   free_name(compound, fired);
   compound->gone = true;
@@ -184,7 +184,7 @@ enum tide_status tide_compound_destroy(struct tide_client *client, struct tide_p
   tide_fired_init(&fired);
   tide_points_lock(points);
   enum tide_status status = find_compound(client, point, &compound);
-  if (status == TIDE_OK) destroy(compound, &fired);
+  if (status == TIDE_OK) destroy_compound(compound, &fired);
   tide_points_unlock(points, &fired);
   return status;
 }
@@ -192,7 +192,7 @@ enum tide_status tide_compound_destroy(struct tide_client *client, struct tide_p
 void tide_compound_give_up(struct tide_points *points, struct tide_point name,
                            struct tide_fired *fired) {
   struct tide_compound *compound = tide_slot_find(points, name, TIDE_SLOT_COMPOUND);
-  if (compound) destroy(compound, fired);
+  if (compound) destroy_compound(compound, fired);
 }
 
 /* ---- defining ------------------------------------------------------------------------- */
@@ -235,8 +235,10 @@ static struct tide_dependency_node *add_group(struct tide_compound *compound,
   return &group->node;
 }
 
-/* `1&2|3`: an ANY of ALLs, and again in each pair of parentheses. It was checked. */
-static enum tide_status build(const struct building *b, const char *text, size_t length) {
+/* Builds the groups of a checked expression. `1&2|3` is an ANY of ALLs, and so is each pair of
+ * parentheses. */
+static enum tide_status build_expression(const struct building *b, const char *text,
+                                         size_t length) {
   struct tide_dependency_node *any[TIDE_EXPRESSION_DEPTH + 1], *all[TIDE_EXPRESSION_DEPTH + 1];
   struct tide_expression x = {.text = text, .length = length, .count = b->count, .operand = true};
   enum tide_expression_kind kind;
@@ -259,9 +261,9 @@ static enum tide_status build(const struct building *b, const char *text, size_t
   }
 }
 
-/* How many cells an expression takes: one an index, one a group. */
-static enum tide_status measure(const char *text, size_t length, size_t count, size_t *out_cells,
-                                struct tide_diag *diag) {
+/* Counts the cells that an expression needs: one for each index and each group. */
+static enum tide_status count_cells(const char *text, size_t length, size_t count,
+                                    size_t *out_cells, struct tide_diag *diag) {
   struct tide_expression x = {.text = text, .length = length, .count = count, .operand = true};
   enum tide_expression_kind kind;
   size_t index, cells = 1;
@@ -276,7 +278,8 @@ static enum tide_status measure(const char *text, size_t length, size_t count, s
   return TIDE_OK;
 }
 
-/* Would it wait for itself? Only if somebody waits for it, perhaps itself. */
+/* True if the compound would depend on itself. That takes a node that depends on it, perhaps
+ * itself. */
 static bool closes_cycle(struct tide_compound *compound) {
   struct tide_dependency_node *node = &compound->unmet.node;
   bool awaited = !tide_list_empty(&node->awaited);
@@ -293,12 +296,12 @@ static void give_up(struct tide_compound *compound) {
   compound->unmet.node.kind = TIDE_DEPENDENCY_ALL;
 }
 
-static void conclude(struct tide_compound *compound, struct tide_fired *fired) {
+static void define_nodes(struct tide_compound *compound, struct tide_fired *fired) {
   struct tide_propagation propagation;
   struct tide_group *group;
   tide_unmet_met(compound->points, &compound->unmet);
   tide_propagation_begin(&propagation, fired);
-  /* Inner groups were made later than those around them: they are first in the list. */
+  /* Inner groups are defined first: they were created later, and the list is last in first out. */
   for (group = compound->groups; group; group = group->next) {
     tide_dependency_define(&propagation, &group->node);
     tide_needs_counted(&group->node);
@@ -320,7 +323,7 @@ static void define_all(struct tide_compound *compound, bool defined) {
     group->node.defined = defined;
 }
 
-/* text NULL: all or any of the parts. */
+/* Defines the compound by the expression `text`; NULL: as all or any of the parts. */
 static enum tide_status define_locked(const struct building *b, enum tide_dependency_kind kind,
                                       const char *text, size_t length, size_t cells,
                                       struct tide_fired *fired) {
@@ -330,7 +333,7 @@ static enum tide_status define_locked(const struct building *b, enum tide_depend
   uint32_t left = tide_parts_left(b->client->points, b->client);
   if (cells > left || cells > b->client->points->free_groups) return TIDE_FULL;
   compound->unmet.node.kind = (uint8_t)kind;
-  if (text) status = build(b, text, length);
+  if (text) status = build_expression(b, text, length);
   for (size_t i = 0; !text && status == TIDE_OK && i < b->count; i++)
     status = add_point(compound, &compound->unmet.node, b->parts[i]);
   b->client->stats.parts += compound->parts;
@@ -339,14 +342,15 @@ static enum tide_status define_locked(const struct building *b, enum tide_depend
     if (closes_cycle(compound)) status = TIDE_DEADLOCK;
     define_all(compound, false);
   }
-  if (status == TIDE_OK) conclude(compound, fired);
+  if (status == TIDE_OK) define_nodes(compound, fired);
   else give_up(compound);
   return status;
 }
 
-static enum tide_status define(struct tide_client *client, struct tide_point point,
-                               enum tide_dependency_kind kind, const char *text, size_t length,
-                               size_t cells, const struct tide_point *parts, size_t count) {
+static enum tide_status define_compound(struct tide_client *client, struct tide_point point,
+                                        enum tide_dependency_kind kind, const char *text,
+                                        size_t length, size_t cells, const struct tide_point *parts,
+                                        size_t count) {
   struct tide_points *points = client->points;
   struct building b = {.client = client, .parts = parts, .count = count};
   struct tide_fired fired;
@@ -361,13 +365,13 @@ static enum tide_status define(struct tide_client *client, struct tide_point poi
 
 enum tide_status tide_compound_all(struct tide_client *client, struct tide_point compound,
                                    const struct tide_point *parts, size_t count) {
-  return define(client, compound, TIDE_DEPENDENCY_ALL, NULL, 0, count, parts, count);
+  return define_compound(client, compound, TIDE_DEPENDENCY_ALL, NULL, 0, count, parts, count);
 }
 
 enum tide_status tide_compound_any(struct tide_client *client, struct tide_point compound,
                                    const struct tide_point *parts, size_t count) {
   if (count == 0) return TIDE_INVALID;
-  return define(client, compound, TIDE_DEPENDENCY_ANY, NULL, 0, count, parts, count);
+  return define_compound(client, compound, TIDE_DEPENDENCY_ANY, NULL, 0, count, parts, count);
 }
 
 enum tide_status tide_compound_expression(struct tide_client *client, struct tide_point compound,
@@ -375,9 +379,9 @@ enum tide_status tide_compound_expression(struct tide_client *client, struct tid
                                           const struct tide_point *parts, size_t count,
                                           struct tide_diag *diag) {
   size_t cells;
-  enum tide_status status = measure(text, length, count, &cells, diag);
+  enum tide_status status = count_cells(text, length, count, &cells, diag);
   if (status != TIDE_OK) return status;
-  return define(client, compound, TIDE_DEPENDENCY_ANY, text, length, cells, parts, count);
+  return define_compound(client, compound, TIDE_DEPENDENCY_ANY, text, length, cells, parts, count);
 }
 
 /* ---- stand-ins --------------------------------------------------------------------------- */
@@ -386,7 +390,7 @@ enum tide_status tide_stand_in_create(struct tide_client *client, uint32_t domai
                                       uint64_t deadline, struct tide_point *out_point) {
   if (deadline != TIDE_FOREVER) deadline = tide_points_deadline(client->points, deadline);
   if (!domain || domain == client->points->domain) return TIDE_INVALID;
-  return create(client, domain, deadline, out_point);
+  return create_compound(client, domain, deadline, out_point);
 }
 
 void tide_stand_in_report(struct tide_points *points, struct tide_point point,

@@ -1,10 +1,11 @@
-/* Would a command's waits close a cycle? They do when they can only end after something that comes
- * later: what this command retires, and what its channel still owes, unless that may pass it.
+/* Checks whether a command's waits would close a cycle. They do if one of them can only end after
+ * something that comes later than the command: the promises that it retires, and the promises that
+ * its channel still owes, unless the command is passable.
  *
- * Two searches can tell: down from the waits, and up from what comes later. Either may be long
- * where the other is short (a chain of thousands below, or a crowd above), and whoever made it long
- * is perhaps not the one who asks. So both get a few steps in turn, then more, and the first one
- * that comes to its end has the answer. */
+ * Two searches can tell: down from the waits, and up from the later promises. Either may be long
+ * where the other is short (a chain of thousands below, or a crowd above), and another client may
+ * have made it long. So both get a few steps in turn, then twice as many, and the first search that
+ * completes gives the answer. */
 #include "base/check.h"
 #include "point/point_state.h"
 
@@ -22,7 +23,8 @@ static bool owed_by(const struct tide_dependency_node *node, const struct tide_c
   return TIDE_CONTAINER(node, const struct tide_promise, unmet.node)->future->channel == channel;
 }
 
-/* Nobody can wait for what comes later unless somebody depends on what the channel owes. */
+/* True if a cycle is possible: a wait is not firm, and some node, perhaps this command, depends on
+ * a promise that the channel owes. */
 static bool may_close(const struct tide_channel *channel, const struct tide_command *command) {
   for (const struct tide_dependency_edge *edge = command->node.edges; edge; edge = edge->next)
     if (edge->target && !edge->target->firm && (channel->awaited || owed_by(edge->target, channel)))
@@ -32,7 +34,7 @@ static bool may_close(const struct tide_channel *channel, const struct tide_comm
 
 /* ---- down ---- */
 
-/* Tentatively: nobody is told. */
+/* Makes the promises depend on the command for the time of the search. Notifies nothing. */
 static void give_promises(struct tide_command *command, const struct tide_command_plan *plan) {
   for (size_t i = 0; i < plan->promise_count; i++) {
     struct tide_promise *promise = plan->promises[i];
@@ -69,7 +71,7 @@ static void push_node(struct upwards *up, struct tide_dependency_node *node) {
   up->todo = node;
 }
 
-/* All that a channel owes comes after all that is in it. */
+/* Pushes the channel's owed promises, since they come after all its commands. */
 static void push_owed(struct upwards *up, struct tide_channel *channel) {
   if (channel->mark == up->mark) return;
   channel->mark = up->mark;
@@ -90,11 +92,11 @@ static void push_owed(struct upwards *up, struct tide_channel *channel) {
   }
 }
 
-static enum answer climb(struct upwards *up) {
+static enum answer search_upwards(struct upwards *up) {
   while (up->todo && up->steps <= up->most) {
     struct tide_dependency_node *node = up->todo;
     up->todo = node->above;
-    if (node->wanted) return YES; /* one of the waits */
+    if (node->wanted) return YES; /* the path reaches a wait */
     struct tide_command *command = TIDE_CONTAINER(node, struct tide_command, node);
     if (node->kind == TIDE_DEPENDENCY_COMMAND && !command->passable)
       push_owed(up, command->channel);
@@ -116,7 +118,7 @@ static enum answer look_up(struct tide_channel *channel, const struct tide_comma
   for (size_t i = 0; i < plan->promise_count; i++) push_node(&up, &plan->promises[i]->unmet.node);
   if (!plan->passable) push_owed(&up, channel);
   mark_waits(command, true);
-  enum answer answer = climb(&up);
+  enum answer answer = search_upwards(&up);
   mark_waits(command, false);
   return answer;
 }

@@ -1,4 +1,4 @@
-/* Deadlines for being queued: one heap of them, whatever is owed. */
+/* Deadlines of owed promises and undefined compounds, all in one heap. */
 #include "base/check.h"
 #include "point/point_state.h"
 

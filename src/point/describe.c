@@ -1,15 +1,15 @@
-/* How timelines stand, for people who look. Nothing is kept for it: what is asked for is counted,
- * as far as that takes a bounded time under the lock. */
+/* Descriptions of timelines and compounds, for diagnostics. Nothing is counted in advance: each
+ * call counts, up to a limit that bounds the time under the lock. */
 #include "base/alloc.h"
 #include "point/point_state.h"
 
-#define STEPS_MOST 4096u /* promises and broken ranges that are looked at */
+#define STEPS_MOST 4096u /* promises or broken ranges that one call counts */
 
 static uint64_t due_of(const struct tide_unmet *unmet) {
   return unmet->due.state == TIDE_NODE_QUEUED ? unmet->due.value : TIDE_FOREVER;
 }
 
-static void count_turns(const struct tide_timeline *timeline, struct tide_described *out) {
+static void count_pending(const struct tide_timeline *timeline, struct tide_described *out) {
   uint32_t steps = 0;
   struct tide_tree_node *tree_node = timeline->pending_values.first;
   for (; tree_node && steps < STEPS_MOST; tree_node = tide_tree_next(tree_node), steps++) {
@@ -38,7 +38,7 @@ void tide_future_describe(const struct tide_future *future, struct tide_describe
   *out = (struct tide_described){
       .value = timeline->reached.value, .newest = future->newest, .capacity = future->capacity};
   memcpy(out->label, timeline->label, sizeof out->label);
-  count_turns(timeline, out);
+  count_pending(timeline, out);
   count_broken(timeline, out);
   tide_lock_give(lock);
 }

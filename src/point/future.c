@@ -41,7 +41,7 @@ static __attribute__((noinline)) void free_future(struct tide_future *future,
   free_storage(allocator, future, future->promises, future->capacity);
 }
 
-static void uncount(struct tide_promise *promise) {
+static void uncount_promise(struct tide_promise *promise) {
   if (promise->counted && promise->future->channel) promise->future->channel->awaited--;
   promise->counted = false;
 }
@@ -56,7 +56,7 @@ static inline void no_longer_skipped(struct tide_promise *promise) {
   promise->skipped = false;
 }
 
-/* All have been told; only now may its memory be another's. */
+/* Releases an ended promise. All its waiters have been notified, so its memory may be reused. */
 static void promise_changed(struct tide_dependency_node *node, struct tide_fired *fired) {
   struct tide_promise *promise = TIDE_CONTAINER(node, struct tide_promise, unmet.node);
   struct tide_future *future = promise->future;
@@ -66,7 +66,7 @@ static void promise_changed(struct tide_dependency_node *node, struct tide_fired
   if (!node->status) future->kept++;
   else if (promise->unmet.client) promise->unmet.client->stats.broken++;
   tide_unmet_met(future->points, &promise->unmet);
-  uncount(promise);
+  uncount_promise(promise);
   no_longer_skipped(promise);
   tide_dependency_drop_edges(node);
   tide_list_remove(&promise->in_command);
@@ -101,7 +101,7 @@ void tide_promise_break(struct tide_promise *promise, enum tide_status cause,
   tide_propagation_finish(&propagation);
 }
 
-/* Those before the one that is queued now can only be covered, or break. */
+/* Marks the pending promises below the queued one: they can only be covered, or break. */
 static void skip_up_to(struct tide_future *future, uint64_t value) {
   struct tide_tree_node *tree_node =
       tide_tree_at_least(&future->timeline->pending_values, future->newest_queued + 1);
@@ -116,15 +116,15 @@ void tide_promise_queue(struct tide_propagation *propagation, struct tide_promis
                         struct tide_command *command) {
   struct tide_dependency_node *node = &promise->unmet.node;
   tide_unmet_met(promise->future->points, &promise->unmet);
-  uncount(promise);
+  uncount_promise(promise);
   skip_up_to(promise->future, promise->unmet.pending.node.key);
   tide_list_push_back(&command->promises, &promise->in_command);
   tide_dependency_add_edge(node, &promise->edge, &command->node, TIDE_OK);
   tide_dependency_define(propagation, node);
 }
 
-/* It was kept, and nobody has its dependency node, which stays as it is. It is not the future
- * timeline's last to be closed. */
+/* Ends a kept promise that was never seen: its dependency node stays untouched. Leaves it to the
+ * caller to free the future timeline. */
 static inline void end_unseen(struct tide_future *future, struct tide_promise *promise,
                               struct tide_fired *fired) {
   struct tide_points *points = future->points;
@@ -140,7 +140,7 @@ static inline void end_unseen(struct tide_future *future, struct tide_promise *p
 
 void tide_future_pass(struct tide_propagation *propagation, struct tide_future *future) {
   struct tide_pending_value *pending;
-  future->open++; /* it stays until we are through */
+  future->open++; /* keeps the future timeline until the loop is over */
   while ((pending = tide_pending_pass_locked(future->timeline, propagation->fired))) {
     struct tide_promise *promise = promise_of_pending(pending);
     struct tide_dependency_node *node = &promise->unmet.node;
@@ -183,14 +183,14 @@ static enum tide_status open_future(struct tide_future *future, struct tide_chan
   return status;
 }
 
-/* The last promises are taken first, and what else they touch is allocated right behind them:
- * mostly they lie in one page. */
+/* Puts all promises on the free list, the last one on top. The future timeline is allocated right
+ * behind the array, so the first promises in use mostly share its page. */
 static void put_promises(struct tide_future *future, struct tide_promise *promises) {
   future->promises = promises;
   for (uint32_t i = 0; i < future->capacity; i++) {
     promises[i].future = future;
     promises[i].unmet.timeline = future->timeline;
-    promises[i].seen = true; /* its dependency node is no dependency node yet */
+    promises[i].seen = true; /* the dependency node is not initialized */
     give_back(&promises[i]);
   }
   future->returned = 0;
@@ -245,7 +245,7 @@ enum tide_status tide_future_create(struct tide_client *client,
 static void break_owed(struct tide_future *future, enum tide_status cause,
                        struct tide_fired *fired) {
   struct tide_tree_node *tree_node = future->timeline->pending_values.first, *next;
-  future->open++; /* it stays until we are through */
+  future->open++; /* keeps the future timeline until the loop is over */
   for (; tree_node; tree_node = next) {
     struct tide_promise *promise = promise_of_pending(tide_pending_value_of(tree_node));
     next = tide_tree_next(tree_node);
@@ -333,7 +333,7 @@ static __attribute__((noinline)) void renew(struct tide_promise *promise) {
 static inline __attribute__((always_inline)) enum tide_status
 promise_locked(struct tide_future *future, uint64_t deadline, struct tide_point *out_point) {
   if (future->closed) return (enum tide_status)future->closed;
-  if (future->gone) return TIDE_CANCELLED; /* by its name it is found as long as it keeps some */
+  if (future->gone) return TIDE_CANCELLED; /* the name stays valid while promises are pending */
   if (future->newest == UINT64_MAX) return TIDE_EXHAUSTED;
   struct tide_promise *promise = future->free;
   if (!promise) return future->open ? TIDE_FULL : TIDE_EXHAUSTED;
@@ -364,7 +364,7 @@ promise_next(struct tide_future *future, const uint64_t *value, uint64_t deadlin
   struct tide_lock *lock = tide_points_lock(points);
   if (!value || *value == future->newest + 1 || future->closed)
     status = promise_locked(future, deadline, out_point);
-  if (__builtin_expect(!points->nudge, 1)) { /* nothing has ended, so nobody has to look again */
+  if (__builtin_expect(!points->nudge, 1)) { /* nothing has ended, so no watch is stale */
     tide_lock_give(lock);
     return status;
   }
@@ -397,7 +397,7 @@ struct tide_client *tide_future_client(struct tide_points *points, struct tide_p
   return client;
 }
 
-/* The promise of this value while it is only promised. */
+/* Finds the promise of this value if it is pending and not queued. */
 static enum tide_status find_owed(struct tide_future *future, uint64_t value,
                                   struct tide_promise **out_promise) {
   enum tide_status status;
@@ -438,8 +438,8 @@ static __attribute__((noinline)) enum tide_status fulfil_locked(struct tide_futu
   return TIDE_OK;
 }
 
-/* The promise of this value when it comes next, may be kept, and nobody has its dependency node;
- * else NULL. */
+/* Returns the promise of this value if it is the lowest pending one, the host may keep it, and it
+ * was never seen; else NULL. */
 static inline struct tide_promise *next_unseen(const struct tide_future *future, uint64_t value) {
   const struct tide_timeline *timeline = future->timeline;
   struct tide_tree_node *first = timeline->pending_values.first;

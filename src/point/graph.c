@@ -1,11 +1,11 @@
-/* What follows when a dependency node is scheduled or ends. No recursion: lists of work. */
+/* Propagation of scheduled and ended nodes, by work lists instead of recursion. */
 #include "point/graph.h"
 #include "base/check.h"
 
 void tide_dependency_init(struct tide_dependency_node *node, enum tide_dependency_kind kind,
                           void (*changed)(struct tide_dependency_node *node,
                                           struct tide_fired *fired)) {
-  /* Not the links of lists that it is in none of, and what a search leaves behind. */
+  /* Links of lists that hold the node later, and scratch of search.c, need no initial value. */
   node->edges = NULL;
   node->changed = changed;
   node->unscheduled = node->unfirm = node->unsettled = node->undecided = 0;
@@ -55,7 +55,7 @@ static void make_firm(struct tide_propagation *propagation, struct tide_dependen
   propagation->last_firm = &node->next_firm;
 }
 
-/* There is nobody to tell of it. */
+/* True if no edge and no listener waits for the node. */
 static bool is_alone(const struct tide_dependency_node *node) {
   return tide_list_empty(&node->awaited) && tide_list_empty(&node->listeners);
 }
@@ -86,8 +86,9 @@ void tide_dependency_end(struct tide_propagation *propagation, struct tide_depen
   settle_node(propagation, node);
 }
 
-/* Has it come to an end by what its parts have? */
-static void conclude(struct tide_propagation *propagation, struct tide_dependency_node *node) {
+/* Ends, and perhaps settles, a group if its parts decide that. */
+static void conclude_group(struct tide_propagation *propagation,
+                           struct tide_dependency_node *node) {
   if (!is_group(node) || !node->defined) return;
   if (node->kind == TIDE_DEPENDENCY_ALL) {
     if (node->error) end_node(propagation, node, (enum tide_status)node->error);
@@ -105,11 +106,12 @@ static void conclude(struct tide_propagation *propagation, struct tide_dependenc
 void tide_dependency_fail(struct tide_propagation *propagation, struct tide_dependency_node *node,
                           enum tide_status status) {
   end_node(propagation, node, status);
-  conclude(propagation, node);
+  conclude_group(propagation, node);
 }
 
-/* Is it known to end by what its parts are? */
-static void expect(struct tide_propagation *propagation, struct tide_dependency_node *node) {
+/* Marks the node as scheduled or firm if its counts say so. */
+static void schedule_if_ready(struct tide_propagation *propagation,
+                              struct tide_dependency_node *node) {
   if (!node->defined) return;
   bool one = node->kind == TIDE_DEPENDENCY_ANY && node->one_scheduled;
   if (node->unscheduled == 0 || one) tide_dependency_schedule(propagation, node);
@@ -122,7 +124,7 @@ static void note_end(struct tide_dependency_edge *edge, enum tide_status status)
   edge->status = (uint32_t)status;
   if (status != TIDE_OK && !node->error) node->error = (uint32_t)status;
   if (status == TIDE_OK) node->one_good = true;
-  /* ANY looks for the last that breaks, ALL for the last that is good. */
+  /* ANY waits for its last part to break, ALL for its last part to be good. */
   if ((status != TIDE_OK) == (node->kind == TIDE_DEPENDENCY_ANY)) node->undecided--;
 }
 
@@ -133,7 +135,7 @@ static void note_settled(struct tide_dependency_edge *edge) {
   edge->target = NULL;
 }
 
-/* What is broken will not make an ANY come true. */
+/* Counts the edge as scheduled. A broken part does not schedule an ANY. */
 static void note_scheduled(struct tide_dependency_edge *edge) {
   edge->notified_scheduled = true;
   edge->owner->unscheduled--;
@@ -186,7 +188,7 @@ void tide_dependency_define(struct tide_propagation *propagation,
     return;
   }
   tide_dependency_touch(propagation, node);
-  conclude(propagation, node);
+  conclude_group(propagation, node);
 }
 
 static void notify_ended(struct tide_propagation *propagation, struct tide_dependency_node *node) {
@@ -196,14 +198,14 @@ static void notify_ended(struct tide_propagation *propagation, struct tide_depen
     next = link->next;
     if (!edge->notified_ended) note_end(edge, (enum tide_status)node->status);
     if (node->settled) {
-      /* It leaves the list here, so that it is scheduled is heard at once; what follows from
-       * that, only when all ends are known. */
+      /* The edge leaves the list here, so its scheduled and firm counts change now. The owner's own
+       * state is decided only when all ends are known, by tide_propagation_run. */
       if (!edge->notified_scheduled) note_scheduled(edge);
       if (!edge->notified_firm) note_firm(edge);
       note_settled(edge);
       tide_dependency_touch(propagation, edge->owner);
     }
-    conclude(propagation, edge->owner);
+    conclude_group(propagation, edge->owner);
   }
 }
 
@@ -214,7 +216,7 @@ static void notify_scheduled(struct tide_propagation *propagation,
     struct tide_dependency_edge *edge = TIDE_CONTAINER(link, struct tide_dependency_edge, link);
     if (edge->notified_scheduled) continue;
     note_scheduled(edge);
-    expect(propagation, edge->owner);
+    schedule_if_ready(propagation, edge->owner);
   }
 }
 
@@ -224,11 +226,12 @@ static void notify_firm(struct tide_propagation *propagation, struct tide_depend
     struct tide_dependency_edge *edge = TIDE_CONTAINER(link, struct tide_dependency_edge, link);
     if (edge->notified_firm) continue;
     note_firm(edge);
-    expect(propagation, edge->owner);
+    schedule_if_ready(propagation, edge->owner);
   }
 }
 
-/* Some may be taken off meanwhile, any of them: each is moved to another list before it hears. */
+/* A callback may remove any listener, so each one is moved to another list before it is
+ * notified. */
 void tide_dependency_notify_all(struct tide_dependency_node *node, struct tide_fired *fired) {
   struct tide_link told, *link;
   tide_list_init(&told);
@@ -240,7 +243,7 @@ void tide_dependency_notify_all(struct tide_dependency_node *node, struct tide_f
   while ((link = tide_list_pop_front(&told))) tide_list_push_back(&node->listeners, link);
 }
 
-/* What it needs ends, and nothing follows but that it has one need less. */
+/* True if the end of a target only counts down one edge of the node, with no other consequence. */
 static inline bool only_counts(const struct tide_dependency_node *node) {
   return node->kind == TIDE_DEPENDENCY_COMMAND && node->scheduled && node->firm &&
          !node->on_changed && tide_list_empty(&node->listeners);
@@ -261,10 +264,10 @@ bool tide_dependency_end_alone(struct tide_dependency_node *node, struct tide_fi
   return true;
 }
 
-#define CLIMB_MOST 256 /* edges that one propagation looks at for those above that only listen */
+#define CLIMB_MOST 256 /* edges that one propagation follows upwards to notify listeners */
 
-/* What a compound is made of has changed, perhaps far below: whoever asks who keeps its parts asks
- * again. */
+/* Marks the groups that depend on the changed node: their listeners may have to look again at parts
+ * far below. Returns the number of edges left. */
 static unsigned touch_groups_above(struct tide_propagation *propagation,
                                    const struct tide_dependency_node *node, unsigned left) {
   struct tide_link *link = node->awaited.next;
@@ -286,7 +289,7 @@ void tide_propagation_run(struct tide_propagation *propagation) {
     notify_ended(propagation, node);
   }
   for (node = propagation->changed; node; node = node->next_changed) {
-    expect(propagation, node);
+    schedule_if_ready(propagation, node);
     if (is_group(node)) left = touch_groups_above(propagation, node, left);
   }
   while ((node = propagation->scheduled)) {
@@ -299,7 +302,7 @@ void tide_propagation_run(struct tide_propagation *propagation) {
     if (!propagation->firm) propagation->last_firm = &propagation->firm;
     notify_firm(propagation, node);
   }
-  /* Groups inside of a compound go with it: they are off the list before anything goes. */
+  /* The end of a compound frees its inner groups: all nodes must be off the list first. */
   for (node = propagation->changed, propagation->changed = NULL; node; node = next) {
     next = node->next_changed;
     node->on_changed = false;
@@ -324,7 +327,7 @@ void tide_dependency_move_edge(struct tide_propagation *propagation,
   tide_list_push_back(&target->awaited, &edge->link);
   if (target->scheduled && !edge->notified_scheduled) note_scheduled(edge);
   if (target->firm && !edge->notified_firm) note_firm(edge);
-  expect(propagation, edge->owner);
+  schedule_if_ready(propagation, edge->owner);
 }
 
 void tide_dependency_drop_edges(struct tide_dependency_node *node) {

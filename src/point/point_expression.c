@@ -1,4 +1,5 @@
-/* "(0&1)|2": read in steps, without a tree: whoever reads keeps the open groups. */
+/* Parser for expressions such as "(0&1)|2". Returns one token a call and builds no tree: the caller
+ * keeps the stack of open groups. */
 #include "base/text.h"
 #include "point/point_state.h"
 

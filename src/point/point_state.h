@@ -1,40 +1,38 @@
-/* point/point_state.h: what whoever queues commands tells the points, and what it may ask.
+/* point/point_state.h: the interface between point/ and the code that queues commands.
  *
- * point/ knows no queue. It declares what it must be told, and sched (or a test's fake) tells it:
+ * point/ knows no queue. It declares the events that it needs, and sched (or a test's fake) reports
+ * them:
  *
- *   a queue has a          struct tide_channel        tide_channel_open … _close
- *   an operation has a     struct tide_command        tide_channel_insert: it is queued, behind all
- *                                                     of its channel, waits for these points, and
- *                                                     will retire those promises
- *   it has been executed                              tide_command_done, with its status
- *   it may open its waits                             a tide_listener on the dependency node:
- * `settled`
+ *   a queue has a              struct tide_channel     tide_channel_open … _close
+ *   an operation has a         struct tide_command     tide_channel_insert: queues it last in its
+ *                                                      channel, with the points that it waits for
+ *                                                      and the promises that it will retire
+ *   the operation is over                              tide_command_done, with its status
+ *   its waits may open                                 a tide_listener on each dependency node:
+ *                                                      `settled`
  *
- * The order of things for one operation that waits for points and retires some:
+ * The sequence for one operation that waits for points and retires some:
  *
- *   1. submit: tide_points_expire_unwatched, then tide_point_resolve each point that it names and
- *      tide_promise_find each that it retires.
- *      tide_channel_insert. On an error nothing has changed and the submit is refused:
- *      TIDE_DEADLOCK: a wait would close a cycle; TIDE_NOT_FOUND; TIDE_VALUE; a broken promise's
- *      own error ("a broken one keeps its pending value").
- *   2. held or entered, as ever: the future timeline is a tide_timeline; the operation's record of
- *      that value may be made pending in it (timeline_state.h), so waits are classified as ever.
- *      A wait opens once the point's dependency node is settled. Then dependency node->status says
- *      whether it was good.
- *   3. publication, all under one hold of the lock: tracker, then tide_timeline_reach with the
- * record (on such a timeline it wakes nobody yet), then tide_command_done, which does. A value that
- *      was not reached by then is raised as external. When the operation failed,
- *      tide_timeline_break only takes the record off, and tide_command_done breaks the promise,
- *      which breaks alone.
- *   4. before the lock is given back: tide_points_look_again.
+ *   1. Submit: tide_points_expire_unwatched, then tide_point_resolve for each point that it names
+ *      and tide_promise_find for each that it retires, then tide_channel_insert. On an error
+ *      nothing has changed and the submit is refused: TIDE_DEADLOCK: a wait would close a cycle;
+ *      TIDE_NOT_FOUND; TIDE_VALUE; or a broken promise's own error.
+ *   2. Held or entered: the future timeline is a tide_timeline, and the operation's record of the
+ *      value may be pending in it (timeline_state.h), so waits are classified as on any timeline.
+ *      A wait opens once the point's dependency node is settled; the node's status is the result.
+ *   3. Publication, all under one hold of the lock: the tracker, then tide_timeline_reach with the
+ *      record (which wakes no waiter of such a timeline), then tide_command_done, which does. It
+ *      raises a value that was not reached by then as external. If the operation failed,
+ *      tide_timeline_break only removes the record, and tide_command_done breaks the promise alone.
+ *   4. Before the lock is released: tide_points_look_again.
  *
- * Who is woken by any of it is appended to a tide_fired, as in timeline_state.h, to be run
- * without the lock.
+ * Each of these appends the waiters that it wakes to a tide_fired, as in timeline_state.h, to be
+ * run without the lock.
  *
- * Storage: channels, commands, their needs and listeners lie with whoever uses them, and may go
- * when the command is done. Promises lie in their future timeline.
+ * Storage: the caller owns channels, commands, their edges and listeners, and may free them when
+ * the command is done. Promises are stored in their future timeline.
  *
- * All functions here: under the context's scheduler lock, unless it says otherwise. */
+ * Every function here requires the context's scheduler lock, unless its comment says otherwise. */
 #ifndef TIDE_POINT_POINT_STATE_H
 #define TIDE_POINT_POINT_STATE_H
 
@@ -48,7 +46,7 @@ struct tide_domains {
   uint32_t list[TIDE_TRUSTED_MAX];
 };
 
-#define TIDE_FUTURE_MOST (1u << 20) /* promises of one timeline at a time */
+#define TIDE_FUTURE_MOST (1u << 20) /* pending promises of one timeline */
 
 enum tide_slot_kind { TIDE_SLOT_FREE, TIDE_SLOT_FUTURE, TIDE_SLOT_COMPOUND };
 
@@ -56,10 +54,10 @@ struct tide_slot {
   void *object;
   uint32_t generation;
   uint32_t kind;
-  uint32_t next; /* of the free ones */
+  uint32_t next; /* the next free slot */
 };
 
-/* What groups and looks are made of. */
+/* Storage for the edges of groups and the listeners of watches. */
 struct tide_cell {
   union {
     struct tide_dependency_edge edge;
@@ -69,24 +67,24 @@ struct tide_cell {
     } look;
     struct tide_cell *next_free;
   } as;
-  struct tide_cell *next; /* of whoever has it */
+  struct tide_cell *next; /* the owner's next cell */
 };
 struct tide_group {
   struct tide_dependency_node node;
   struct tide_group *next;
 };
 
-/* Tells somebody of each value that ends: for those who show it elsewhere (a service, in memory
- * that other processes read). Under the lock: stores only. Whom it wants to wake it appends to
+/* Reports each value that ends, for a copy of the timeline elsewhere (a service publishes it in
+ * shared memory). Called under the lock: may only store. Appends the waiters that it wakes to
  * `fired`. */
 struct tide_observed {
-  uint32_t slot, generation; /* the name of the timeline */
-  uint64_t value, lowest;    /* how far it is, and its lowest broken value */
-  uint64_t ended;            /* this one has ended, */
-  enum tide_status status;   /* so */
-  uint64_t returned;         /* promises whose room came free, from the beginning */
-  uint64_t none_from; /* no value >= it will be promised, for `status`; 0: none has ended so */
-  bool closed;        /* the name goes: nothing ends any more */
+  uint32_t slot, generation; /* name the timeline */
+  uint64_t value, lowest;    /* the value reached, and the lowest broken one */
+  uint64_t ended;            /* the value that has ended, */
+  enum tide_status status;   /* with this result */
+  uint64_t returned;         /* promises released since the timeline was made */
+  uint64_t none_from; /* no value >= this will be promised, because of `status`; 0: not reported */
+  bool closed;        /* the name is gone: no value ends after this */
 };
 typedef void (*tide_observer)(void *user, const struct tide_observed *what,
                               struct tide_fired *fired);
@@ -94,7 +92,7 @@ typedef void (*tide_observer)(void *user, const struct tide_observed *what,
 struct tide_points {
   struct tide_context *context;
   struct tide_owned owned;
-  struct tide_lock *lock; /* the context's scheduler's */
+  struct tide_lock *lock; /* the context's scheduler lock */
   const struct tide_platform *platform;
   struct tide_slot *slots;
   uint32_t domain, slot_count;
@@ -102,27 +100,26 @@ struct tide_points {
   struct tide_watch *stale, **last_stale;
   tide_observer observer;
   void *observer_user;
-  bool stopping, nudge;    /* nudge: the thread sleeps too long */
-  uint32_t word;           /* it sleeps on it */
-  uint64_t asleep_until;   /* the thread's */
-  struct tide_counter due; /* unmet counts, by deadline */
+  bool stopping, nudge;    /* nudge: the thread's sleep is too long */
+  uint32_t word;           /* futex that the thread sleeps on */
+  uint64_t asleep_until;   /* when the thread's sleep ends */
+  struct tide_counter due; /* unmet deadlines */
   uint64_t deadline, longest;
-  uint64_t
-      grace; /* so much later is `deadline`, since a clock is read that is behind; 0: it is not */
+  uint64_t grace; /* added to `deadline` if read from a clock that lags; 0: it does not */
   uint32_t free_slot;
   struct tide_cell *cells, *free_cell;
   struct tide_group *groups, *free_group;
   uint32_t part_count, free_cells, free_groups;
-  uint32_t looks; /* cells that watches have */
+  uint32_t looks; /* cells in use by watches */
   struct tide_link clients;
   uint64_t searches;
-  uint32_t orphans; /* future timelines whose client is gone, and which still keep what is queued */
+  uint32_t orphans; /* future timelines and compounds without a client that have not ended */
   struct tide_domains trusted;
 };
 
 struct tide_client {
   struct tide_points *points;
-  struct tide_client_stats stats; /* but for what its future timelines count */
+  struct tide_client_stats stats; /* without the counts kept in its future timelines */
   struct tide_link link;
   struct tide_link futures, compounds, watches;
   uint32_t timelines_most, parts_most;
@@ -131,30 +128,31 @@ struct tide_client {
   char label[TIDE_LABEL_SIZE];
 };
 
-/* What somebody owes before a deadline: a promise to be queued, a compound to be defined. */
+/* An obligation with a deadline: a promise must be queued, or a compound defined, before it. */
 struct tide_unmet {
   struct tide_pending_value pending;
   struct tide_node due;
   struct tide_timeline *timeline;
-  struct tide_client *client; /* NULL: gone; nobody is charged */
+  struct tide_client *client; /* the debtor, for its statistics; NULL: it is gone */
   struct tide_dependency_node node;
 };
 
-/* What most promises touch lies in front. A dependency node that nobody has looked at is as it was
- * made, and costs nothing: most promises are made, waited for by hosts, and kept. */
+/* The fields that most promises touch come first. The dependency node stays untouched until it is
+ * resolved: most promises are made, waited for by hosts, and kept. */
 struct tide_promise {
   struct tide_future *future;
-  struct tide_promise *next; /* of the free ones */
-  bool seen;                 /* somebody has its dependency node, or had it in this life */
-  bool counted;              /* in the channel's `awaited` */
+  struct tide_promise *next; /* the next free promise */
+  bool seen;                 /* true: the dependency node is in use, or not initialized */
+  bool counted;              /* included in the channel's `awaited` */
   bool skipped;              /* a later one is queued: it may be covered, but not queued */
-  bool spare;                /* its broken range is another's: it is free once it was told */
+  bool spare;                /* joined to another broken range: free it after the notification */
   struct tide_unmet unmet;
-  struct tide_dependency_edge edge; /* on the command that will retire it */
+  struct tide_dependency_edge edge; /* the command that will retire it */
   struct tide_link in_command;
 };
 
-/* What every promise touches is in the first line and in front of the next. */
+/* The fields that every promise touches are in the first cache line and at the start of the
+ * second. */
 struct tide_future {
   _Alignas(TIDE_CACHE_LINE) struct tide_points *points;
   struct tide_client *client;
@@ -162,15 +160,15 @@ struct tide_future {
   struct tide_promise *free;
   uint64_t newest; /* the last value promised */
   uint64_t newest_queued;
-  uint64_t returned;            /* promises that came free, from the beginning */
-  uint32_t open;                /* promised, and not told of its end */
-  uint32_t closed;              /* why no further value is promised; TIDE_OK: they are */
-  struct tide_channel *channel; /* NULL: the host's */
+  uint64_t returned;            /* promises released since creation */
+  uint32_t open;                /* promises with an end that is not notified yet */
+  uint32_t closed;              /* the reason why no more values are promised; TIDE_OK: open */
+  struct tide_channel *channel; /* NULL: the host keeps the promises, or the channel is closed */
   uint64_t kept;
   uint32_t slot, generation;
-  uint32_t skipped; /* promises before it that are not queued */
-  bool gone;        /* when all that is open has ended, it goes */
-  bool by_commands; /* its promises are kept by a channel's commands, not by the host */
+  uint32_t skipped; /* pending promises below newest_queued that are not queued */
+  bool gone;        /* free it when `open` reaches 0 */
+  bool by_commands; /* a channel's commands keep its promises, not the host */
   uint32_t capacity;
   struct tide_promise *promises;
   uint64_t initial;
@@ -185,130 +183,132 @@ struct tide_compound {
   struct tide_cell *cells;
   struct tide_group *groups;
   uint32_t slot, parts; /* slot 0: its name is gone */
-  bool gone;            /* when it has settled, it goes */
+  bool gone;            /* free it when it has settled */
   bool told;
 };
 
-/* A point of another domain, as a compound without parts. */
+/* A point of another domain, stored as a compound without parts. */
 struct tide_stand_in {
   struct tide_compound compound;
   uint32_t domain;
-  bool reported; /* its service says that it is scheduled */
 };
 
 struct tide_channel {
   struct tide_points *points;
-  struct tide_command *tail; /* the last one that is not done; NULL: none */
+  struct tide_command *tail; /* the last command not done; NULL: none */
   struct tide_link futures;
-  uint32_t awaited; /* promises that it owes and somebody depends on */
-  uint32_t closed;  /* why; TIDE_OK: it is open */
-  uint64_t mark;    /* cycle_detection.c's */
+  uint32_t awaited; /* owed promises that another node depends on */
+  uint32_t closed;  /* the cause; TIDE_OK: open */
+  uint64_t mark;    /* scratch of cycle_detection.c */
 };
 
 struct tide_command {
   struct tide_dependency_node node;
   struct tide_channel *channel;
-  struct tide_dependency_edge before; /* the one before it in its channel */
-  struct tide_link promises;          /* that it will retire */
-  bool passable;                      /* nothing comes after it for being queued later */
+  struct tide_dependency_edge before; /* edge to the command before it in its channel */
+  struct tide_link promises;          /* promises that it will retire */
+  bool passable;                      /* later commands of the channel do not depend on it */
 };
 
-/* ---- what sched tells ---- */
+/* ---- calls from sched ---- */
 
 void tide_channel_open(struct tide_channel *channel, struct tide_points *points);
-/* Breaks what it still owes with `cause`, and closes its future timelines (tide_future_close). It
- * stays until its commands are done. */
+/* Breaks the promises that the channel owes with `cause`, and closes its future timelines
+ * (tide_future_close). The channel must stay until its commands are done. */
 void tide_channel_close(struct tide_channel *channel, enum tide_status cause,
                         struct tide_fired *fired);
-/* As tide_future_create, for promises that this channel's commands keep. Takes the lock. */
+/* Does tide_future_create for promises that this channel's commands keep. Takes the lock. */
 enum tide_status tide_future_create_on(struct tide_client *client, struct tide_channel *channel,
                                        const struct tide_future_params *params,
                                        struct tide_future **out_future);
 
 struct tide_resolved {
-  struct tide_dependency_node *node; /* NULL: it has ended, */
-  enum tide_status status;           /* so */
+  struct tide_dependency_node *node; /* NULL: the point has ended, */
+  enum tide_status status;           /* with this result */
 };
-/* TIDE_NOT_FOUND: no such point, or nobody has promised it. */
+/* Finds a point's dependency node or result. TIDE_NOT_FOUND: no such point, or its value is not
+ * promised. */
 enum tide_status tide_point_resolve(struct tide_points *points, struct tide_point point,
                                     struct tide_resolved *out_resolved);
-/* The timeline that a point is a value of; NULL: no such point. */
+/* Returns the timeline of a point; NULL: no such point. */
 struct tide_timeline *tide_point_find_timeline(const struct tide_points *points,
                                                struct tide_point point);
-/* Promises of a timeline by its name, for whoever may outlive it: as tide_future_promise, with the
- * room's deadline, and as tide_future_destroy. TIDE_CANCELLED: it is gone. */
+/* Does tide_future_promise, with the domain's default deadline, on a timeline given by its name,
+ * which may be gone: TIDE_CANCELLED. */
 enum tide_status tide_future_promise_named(struct tide_points *points, struct tide_point name,
                                            struct tide_point *out_point);
-/* What it has promised and kept, to that of others. */
+/* Adds the timeline's counts of promised and kept values to `stats`. */
 static inline void tide_future_count(const struct tide_future *future,
                                      struct tide_client_stats *stats) {
   stats->promised += future->newest - future->initial;
   stats->kept += future->kept;
 }
-/* Whose it is; NULL: its client, or itself, is gone. Takes the lock. */
+/* Returns the client of a future timeline; NULL: one of the two is gone. Takes the lock. */
 struct tide_client *tide_future_client(struct tide_points *points, struct tide_point name);
-/* As tide_future_promise, of this value: TIDE_VALUE if another one comes next, unless the timeline
- * is closed. Takes the lock. */
+/* Does tide_future_promise for this value. TIDE_VALUE: another value is next, and the timeline is
+ * not closed. Takes the lock. */
 enum tide_status tide_future_promise_value(struct tide_future *future, uint64_t value,
                                            uint64_t deadline, struct tide_point *out_point);
-/* Ends the promises: each value that has not been promised is broken with `cause`. The first cause
- * stays. Takes the lock. */
+/* Closes the timeline: each value that has not been promised breaks with `cause`. Only the first
+ * call has an effect. Takes the lock. */
 void tide_future_close(struct tide_future *future, enum tide_status cause);
-/* True: the value is promised, has ended, or is above the last one of a closed timeline. */
+/* True if the value is promised, has ended, or is above the last one of a closed timeline. */
 static inline bool tide_future_knows(const struct tide_future *future, uint64_t value) {
   return value <= future->newest || future->closed;
 }
 void tide_future_give_up(struct tide_points *points, struct tide_point name,
                          struct tide_fired *fired);
-/* As tide_compound_destroy, whoever's it is; nothing when it is gone. */
+/* Does tide_compound_destroy for a compound of any client. Does nothing if it is gone. */
 void tide_compound_give_up(struct tide_points *points, struct tide_point name,
                            struct tide_fired *fired);
-/* A compound without a deadline, which nobody waits for. Takes the lock. */
+/* Promises a compound without a deadline, for internal use. Takes the lock. */
 enum tide_status tide_compound_promise_open(struct tide_client *client,
                                             struct tide_point *out_point);
-/* A compound that is broken from its beginning. Takes the lock. */
+/* Creates a compound that is broken from the start. Takes the lock. */
 enum tide_status tide_compound_create_broken(struct tide_client *client, enum tide_status cause,
                                              struct tide_point *out_point);
-/* The promise that a command may retire: owed by this channel. What is overdue breaks first, and
- * what was found before may go; `fired` NULL: the caller has seen to it
- * (tide_points_expire_unwatched). TIDE_NOT_FOUND;
- * TIDE_VALUE: it is retired, queued, or below one that is queued; TIDE_INVALID: another channel's,
- * or no future timeline's; the error of a broken one. */
+/* Finds a promise that a command of this channel may retire. Breaks overdue promises first, which
+ * may free promises found before; if `fired` is NULL, the caller has done so
+ * (tide_points_expire_unwatched). TIDE_NOT_FOUND; TIDE_VALUE: the promise is retired, queued, or
+ * below a queued one; TIDE_INVALID: the timeline is another channel's; or a broken promise's own
+ * error. */
 enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_point point,
                                    struct tide_promise **out_promise, struct tide_fired *fired);
 struct tide_command_plan {
   const struct tide_resolved *waits;
-  struct tide_dependency_edge *const *edges; /* one a wait; the command's until it is done */
+  struct tide_dependency_edge *const
+      *edges; /* parallel to `waits`; owned by the command until it is done */
   size_t wait_count;
-  struct tide_promise *const *promises; /* in ascending order within each future timeline */
+  struct tide_promise *const *promises; /* ascending within each future timeline */
   size_t promise_count;
-  bool passable; /* later commands of the channel don't wait for it */
+  bool passable; /* see struct tide_command */
 };
-/* The command is queued, last in its channel. TIDE_DEADLOCK: nothing has changed. */
+/* Queues the command, last in its channel. TIDE_DEADLOCK: nothing has changed. */
 enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_command *command,
                                      const struct tide_command_plan *plan,
                                      struct tide_fired *fired);
-/* It has finished, after all before it, or was cancelled and leaves. TIDE_OK: its promises are
- * retired; else they break with it. The command and its needs may go then. */
+/* Ends a command, after all before it, or cancels it early. TIDE_OK: retires its promises; any
+ * other status: breaks them with it. The caller may then free the command and its edges. */
 void tide_command_done(struct tide_command *command, enum tide_status status,
                        struct tide_fired *fired);
-/* The operation has entered: the records of what it retires are pending in their timelines. */
+/* Reports that the operation has entered: its records are pending in their timelines. */
 void tide_command_entered(struct tide_command *command, struct tide_fired *fired);
-/* It is sure to fail, though it is not over: its promises break at once. */
+/* Breaks the command's promises at once: the operation is not over, but it is certain to fail. */
 void tide_command_fail(struct tide_command *command, enum tide_status status,
                        struct tide_fired *fired);
-/* Tells of a dependency node's changes, until it is unlistened or the dependency node has settled.
- */
+/* Adds a listener to the dependency node, until tide_dependency_unlisten or until the node has
+ * settled. */
 void tide_dependency_listen(struct tide_dependency_node *node, struct tide_listener *listener);
 void tide_dependency_unlisten(struct tide_listener *listener);
 
-/* ---- stand-ins: what a transport tells of other domains ---- */
+/* ---- stand-ins: a transport reports on points of other domains ---- */
 
-/* A point of this room that stands for one of `domain`. Its deadline is for ending or, from a
- * trusted domain, for being reported scheduled; TIDE_FOREVER is allowed. Takes the lock. */
+/* Creates a point of this domain that stands for one of `domain`. The deadline is for its end or,
+ * if `domain` is trusted, for the report that it is scheduled; TIDE_FOREVER is allowed. Takes the
+ * lock. */
 enum tide_status tide_stand_in_create(struct tide_client *client, uint32_t domain,
                                       uint64_t deadline, struct tide_point *out_point);
-/* What its service says. Anything but an end from a domain that is not trusted changes nothing. */
+/* Applies a report of the point's service. From an untrusted domain only an end counts. */
 void tide_stand_in_report(struct tide_points *points, struct tide_point point,
                           enum tide_point_state state, enum tide_status status,
                           struct tide_fired *fired);
@@ -316,30 +316,31 @@ void tide_stand_in_report(struct tide_points *points, struct tide_point point,
 void tide_points_lose_domain(struct tide_points *points, uint32_t domain, enum tide_status cause,
                              struct tide_fired *fired);
 
-/* ---- describe.c: for people who look; take the lock ---- */
+/* ---- describe.c: diagnostics; take the lock ---- */
 
 struct tide_described {
   char label[TIDE_LABEL_SIZE];
   bool stand_in;
-  bool cut;               /* there was more than could be counted in a bounded time */
-  uint64_t value, newest; /* reached; the last one promised */
-  uint64_t owed, queued;  /* promised and not queued or defined; queued, and not over */
+  bool cut;               /* the counts stop at a limit */
+  uint64_t value, newest; /* the value reached; the last one promised */
+  uint64_t owed, queued;  /* promised and not queued or defined; queued and not over */
   uint64_t broken;
-  uint64_t oldest_due; /* the deadline of the oldest that is owed; 0: none is */
+  uint64_t oldest_due; /* the earliest owed promise's deadline; 0: none is owed */
   uint32_t capacity, parts;
 };
 void tide_future_describe(const struct tide_future *future, struct tide_described *out);
-/* Of a compound or a stand-in. TIDE_NOT_FOUND. */
+/* Describes a compound or a stand-in. TIDE_NOT_FOUND. */
 enum tide_status tide_compound_describe(struct tide_points *points, struct tide_point name,
                                         struct tide_described *out);
 
-/* ---- among the files of point/ ---- */
+/* ---- internal to point/ ---- */
 
 static inline struct tide_lock *tide_points_lock(const struct tide_points *points) {
   tide_lock_take(points->lock, points->platform);
   return points->lock;
 }
-/* Looks again at who waits for "schedulable", gives the lock back, and runs who fired. */
+/* Judges stale watches, wakes the deadline thread if needed, releases the lock, and runs the fired
+ * nodes. */
 void tide_points_unlock_and_look(struct tide_points *points, struct tide_fired *fired);
 static inline void tide_points_unlock(struct tide_points *points, struct tide_fired *fired) {
   if (points->stale || points->nudge) {
@@ -349,18 +350,19 @@ static inline void tide_points_unlock(struct tide_points *points, struct tide_fi
   tide_lock_give(points->lock);
   if (fired->first) tide_fired_run_calls(fired, points->context);
 }
-/* The same without giving back: for sched, once it has told all. */
+/* Judges the stale watches. Does not release the lock: sched calls it after its last report. */
 void tide_points_judge_stale(struct tide_points *points, struct tide_fired *fired);
 static inline void tide_points_look_again(struct tide_points *points, struct tide_fired *fired) {
   if (points->stale) tide_points_judge_stale(points, fired);
 }
 
-/* One observer; before there are any points. NULL: none. */
+/* Sets the one observer, before any point exists; NULL: none. */
 void tide_points_observe(struct tide_points *points, tide_observer observer, void *user);
-/* Tells the observer that no value of the future timeline from this one on will be promised. */
+/* Notifies the observer that no value of the future timeline >= `from` will be promised. */
 void tide_points_notify_none(struct tide_points *points, const struct tide_future *future,
                              uint64_t from, struct tide_fired *fired);
-/* A value of the timeline at `slot` has ended, so; 0: none has, the name goes. */
+/* Notifies the observer that a value of the timeline at `slot` has ended with `status`. ended 0:
+ * the name is gone instead. */
 void tide_points_notify(struct tide_points *points, uint32_t slot,
                         const struct tide_timeline *timeline, uint64_t ended,
                         enum tide_status status, uint64_t returned, struct tide_fired *fired);
@@ -368,7 +370,7 @@ enum tide_status tide_slot_take(struct tide_points *points, struct tide_client *
                                 enum tide_slot_kind kind, void *object, uint32_t *out_slot);
 void tide_slot_give(struct tide_points *points, uint32_t slot);
 struct tide_point tide_slot_point(const struct tide_points *points, uint32_t slot, uint64_t value);
-/* NULL: no such thing any more. */
+/* Returns the slot that the point names; NULL: it is gone. */
 static inline const struct tide_slot *tide_slot_of(const struct tide_points *points,
                                                    const struct tide_point *point) {
   if (point->domain != points->domain || point->reserved || !point->timeline ||
@@ -387,7 +389,7 @@ uint32_t tide_parts_left(const struct tide_points *points, const struct tide_cli
 bool tide_domains_have(const struct tide_domains *domains, uint32_t domain);
 bool tide_client_trusts(const struct tide_client *client, uint32_t domain);
 
-/* An unmet count begins: its pending value, its deadline. The caller counts it as promised. */
+/* Adds an obligation: its pending value and its deadline. The caller counts it as promised. */
 static inline void tide_unmet_begin(struct tide_points *points, struct tide_unmet *unmet,
                                     struct tide_client *client, uint64_t value, uint64_t deadline) {
   unmet->client = client;
@@ -397,20 +399,21 @@ static inline void tide_unmet_begin(struct tide_points *points, struct tide_unme
   tide_counter_add(&points->due, &unmet->due, deadline);
   if (deadline < points->asleep_until && points->thread) points->nudge = true;
 }
-/* It is queued or defined: the deadline does not matter any more. */
+/* Removes the deadline: the promise is queued, or the compound defined. */
 static inline void tide_unmet_met(struct tide_points *points, struct tide_unmet *unmet) {
   tide_counter_remove(&points->due, &unmet->due);
 }
-/* An absolute deadline as the room allows it. */
+/* Returns the absolute deadline, limited to the domain's longest; asked 0: the default. */
 uint64_t tide_points_deadline_of(const struct tide_points *points, uint64_t asked);
 static inline uint64_t tide_points_deadline(const struct tide_points *points, uint64_t asked) {
   if (asked || !points->grace) return tide_points_deadline_of(points, asked);
   return points->platform->now_about(points->platform->self) + points->grace + points->deadline;
 }
-/* Breaks what is overdue; returns how many. */
+/* Breaks overdue promises and compounds; returns their number. */
 uint32_t tide_points_expire_locked(struct tide_points *points, struct tide_fired *fired);
-/* Before something is queued: what a thread watches is overdue once that thread has said so, and to
- * ask the clock costs as much as three locks. */
+/* Breaks overdue promises and compounds if no thread does; call it before queueing. With a thread,
+ * a promise is overdue when the thread breaks it: reading the clock here costs as much as three
+ * locks. */
 static inline void tide_points_expire_unwatched(struct tide_points *points,
                                                 struct tide_fired *fired) {
   if (!points->thread) tide_points_expire_locked(points, fired);
@@ -420,49 +423,51 @@ void tide_promise_break(struct tide_promise *promise, enum tide_status cause,
                         struct tide_fired *fired);
 void tide_compound_break(struct tide_compound *compound, enum tide_status cause,
                          struct tide_fired *fired);
-/* Their client goes: what is queued or defined is kept, and then they go by themselves. */
+/* Detaches the object from its client. Breaks owed promises, or the undefined compound; queued and
+ * defined ones are kept. The object frees itself after their end. */
 void tide_future_orphan(struct tide_future *future, enum tide_status cause,
                         struct tide_fired *fired);
 void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause,
                           struct tide_fired *fired);
-/* A value of its timeline was reached: all pending values up to it are over. */
+/* Ends all pending values up to the timeline's reached value. */
 void tide_future_pass(struct tide_propagation *propagation, struct tide_future *future);
-/* As tide_promise_break, with others. */
+/* Does tide_promise_break as part of a propagation. */
 void tide_promise_fail(struct tide_propagation *propagation, struct tide_promise *promise,
                        enum tide_status cause);
-/* A command will retire it. */
+/* Marks the promise as queued: the command will retire it. */
 void tide_promise_queue(struct tide_propagation *propagation, struct tide_promise *promise,
                         struct tide_command *command);
-/* Somebody depends on these now. */
+/* Counts the promises that the node depends on in their channels' `awaited`. */
 void tide_needs_counted(const struct tide_dependency_node *node);
 
 /* ---- schedulable.c ---- */
 
-/* A struct tide_schedulable from inside. */
+/* The private part of a struct tide_schedulable. */
 struct tide_watch {
-  struct tide_node tree_node; /* while its call is on its way */
+  struct tide_node tree_node; /* while its call is in a tide_fired */
   struct tide_deferred_call call;
-  struct tide_link link;             /* of its client's */
-  struct tide_listener root;         /* on the dependency node that it waits for */
-  struct tide_dependency_node *node; /* NULL: it has ended */
+  struct tide_link link;             /* entry in the client's `watches` */
+  struct tide_listener root;         /* on the dependency node of the awaited point */
+  struct tide_dependency_node *node; /* NULL: it has ended, with `status` */
   struct tide_points *points;
-  struct tide_cell *looks; /* listeners on dependency nodes that hold it up */
+  struct tide_cell *looks; /* listeners on dependency nodes that hold up the point */
   struct tide_watch *next_stale;
   uint32_t status;
   uint32_t look_count, assumed_count;
   bool waiting, is_stale;
   struct tide_point assumed[TIDE_ASSUMED_MAX];
 };
-/* Its client goes. */
+/* Ends the watch with TIDE_CANCELLED: its client goes. */
 void tide_watch_cancel(struct tide_watch *watch, struct tide_fired *fired);
 
 /* ---- cycle_detection.c ---- */
 
-/* The command has its waits, and nobody knows of it yet. */
+/* True if the command's waits would close a cycle. The command has its edges, but is not in the
+ * channel yet. */
 bool tide_command_closes_cycle(struct tide_channel *channel, struct tide_command *command,
                                const struct tide_command_plan *plan);
 
-/* ---- expression.c ---- */
+/* ---- point_expression.c ---- */
 
 enum tide_expression_kind {
   TIDE_EXPRESSION_INDEX,
@@ -476,9 +481,10 @@ struct tide_expression {
   const char *text;
   size_t length, count, at;
   uint32_t depth;
-  bool operand; /* one is expected next */
+  bool operand; /* an operand is expected next */
 };
-/* One step; *out_index with TIDE_EXPRESSION_INDEX. TIDE_CORRUPT with the column. */
+/* Reads the next token; *out_index is set for TIDE_EXPRESSION_INDEX. TIDE_CORRUPT, with the
+ * column. */
 enum tide_status tide_expression_step(struct tide_expression *expression,
                                       enum tide_expression_kind *out_kind, size_t *out_index,
                                       struct tide_diag *diag);

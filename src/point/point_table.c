@@ -1,4 +1,4 @@
-/* The room: names, parts, the lock, and whose word counts. */
+/* The points of a domain: names, parts, the lock, and trust. */
 #include "base/params.h"
 #include "base/check.h"
 #include "base/alloc.h"
@@ -6,8 +6,8 @@
 
 #define SECOND 1000000000ull
 #define MOST (1u << 20)
-#define GRACE 8           /* this part of the room's deadline does not matter */
-#define BEHIND 100000000u /* ns, see now_about; 15 ms were seen */
+#define GRACE 8           /* deadline / GRACE may be added to the default deadline */
+#define BEHIND 100000000u /* ns: above the lag of now_about; 15 ms was measured */
 
 void tide_points_unlock_and_look(struct tide_points *points, struct tide_fired *fired) {
   struct tide_context *context = points->context;
@@ -35,7 +35,7 @@ enum tide_status tide_slot_take(struct tide_points *points, struct tide_client *
   return TIDE_OK;
 }
 
-/* A generation is used once; a place whose generations have run out is not used again. */
+/* Frees a slot. A generation is used once, so a slot is retired after its last generation. */
 void tide_slot_give(struct tide_points *points, uint32_t slot) {
   struct tide_slot *at = &points->slots[slot];
   at->kind = TIDE_SLOT_FREE;
@@ -59,7 +59,7 @@ void *tide_slot_find(const struct tide_points *points, struct tide_point point,
   return slot && slot->kind == kind ? slot->object : NULL;
 }
 
-/* ---- who is told of ends ---- */
+/* ---- the observer ---- */
 
 void tide_points_observe(struct tide_points *points, tide_observer observer, void *user) {
   struct tide_lock *lock = tide_points_lock(points);
@@ -210,7 +210,7 @@ static bool make_room(struct tide_points *points) {
   return true;
 }
 
-/* Takes from a client all that it owns: watches end, its promises break. */
+/* Detaches all that a client owns: its watches end, its owed promises break. */
 static void orphan_all(struct tide_client *client, enum tide_status cause,
                        struct tide_fired *fired) {
   struct tide_link *link;
@@ -227,7 +227,7 @@ static void orphan_all(struct tide_client *client, enum tide_status cause,
 static struct tide_points *points_of(struct tide_owned *owned) {
   return TIDE_CONTAINER(owned, struct tide_points, owned);
 }
-/* Breaks all promises that no command keeps. */
+/* Breaks all promises that are not queued. */
 static void end_owned(struct tide_owned *owned) {
   struct tide_points *points = points_of(owned);
   struct tide_fired fired;
@@ -264,8 +264,8 @@ enum tide_status tide_points_create(struct tide_context *context,
   points->domain = params->domain ? params->domain : 1;
   points->deadline = deadline;
   points->longest = longest;
-  /* More than that clock is behind, so that no promise breaks too early; nor does one outlive what
-   * the room allows. */
+  /* The grace must exceed the lag of the clock, so that no promise breaks too early. No deadline
+   * may exceed the longest one. */
   if (context->platform->now_about && deadline / GRACE >= BEHIND && longest < UINT64_MAX / 4 &&
       deadline <= longest - deadline / GRACE)
     points->grace = deadline / GRACE;
@@ -335,7 +335,7 @@ void tide_client_destroy(struct tide_client *client, enum tide_status cause) {
   tide_points_lock(points);
   orphan_all(client, cause, &fired);
   tide_list_remove(&client->link);
-  /* Others' waits may look at what broke; none looks at this client any more. */
+  /* Waits of other clients may look at broken points, but none refers to this client any more. */
   tide_points_unlock(points, &fired);
   tide_free(points->context->allocator, client, 1, sizeof *client);
 }

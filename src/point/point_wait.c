@@ -1,4 +1,4 @@
-/* Asking and waiting for the end: a point is a value of a timeline, and that is where one waits. */
+/* State and end of a point. A point is a value of a timeline, so its waits are timeline waits. */
 #include "base/check.h"
 #include "point/point_state.h"
 
@@ -17,7 +17,7 @@ static enum tide_status resolve_compound(struct tide_compound *compound, struct 
   return TIDE_OK;
 }
 
-/* To look at the dependency node, and leave it alone. */
+/* Finds the dependency node for reading only: does not mark the promise as seen. */
 static enum tide_status look_at(struct tide_points *points, struct tide_point point,
                                 struct tide_resolved *out_resolved) {
   struct tide_compound *compound = tide_slot_find(points, point, TIDE_SLOT_COMPOUND);
@@ -89,7 +89,7 @@ enum tide_status tide_point_timeline(struct tide_points *points, struct tide_poi
   return TIDE_OK;
 }
 
-/* Without a thread that watches them, whoever waits looks at the deadlines of promises itself. */
+/* Waits where no thread watches the deadlines: wakes at each deadline to break overdue promises. */
 static enum tide_status wait_watching(struct tide_points *points, struct tide_timeline *timeline,
                                       uint64_t value, uint64_t deadline) {
   enum tide_status status;
@@ -102,7 +102,7 @@ static enum tide_status wait_watching(struct tide_points *points, struct tide_ti
   }
 }
 
-/* Looks, in one hold of the lock. False: a sleep is needed. */
+/* Reads the state in one hold of the lock. False: the caller must sleep. */
 static bool look_once(struct tide_points *points, const struct tide_point *point, uint64_t deadline,
                       enum tide_status *out_status) {
   struct tide_pending_value *pending;

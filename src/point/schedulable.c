@@ -1,9 +1,9 @@
 /* Waiting until a point is schedulable.
  *
- * Mostly that is one listener on the point's dependency node. Only what is assumed, or trusted less
- * than the service does, makes the caller's answer differ from everybody's: then what it needs is
- * searched, and listeners are put where it is held up (one in each ALL, all in an ANY). When one of
- * those changes, and not before, it is searched again. */
+ * Usually one listener on the point's dependency node is enough. A client that assumes points, or
+ * trusts fewer domains than the service, may need another result: then a search looks at the edges
+ * below the node, and listeners are placed where it is held up (one in each ALL, all in an ANY).
+ * The search is repeated when one of those nodes changes, and not before. */
 #include "base/check.h"
 #include "point/point_state.h"
 
@@ -24,7 +24,7 @@ static void run_callback(struct tide_deferred_call *deferred) {
   wait->call(wait, (enum tide_status)watch->status);
 }
 
-/* No lock is held: it waits for its pending value among the context's callbacks. */
+/* Runs without a lock. Queues the call among the context's callbacks. */
 static void defer_callback(struct tide_node *tree_node, enum tide_status status) {
   struct tide_watch *watch = TIDE_CONTAINER(tree_node, struct tide_watch, tree_node);
   (void)status;
@@ -49,7 +49,7 @@ static void hear_root(struct tide_listener *listener, const struct tide_dependen
   (void)fired;
   if (node->ended) {
     watch->status = node->status;
-    watch->node = NULL; /* it may go */
+    watch->node = NULL; /* the node may be freed */
     tide_dependency_unlisten(listener);
   }
   make_stale(watch);
@@ -131,8 +131,7 @@ static void judge_watch(struct tide_watch *watch, struct tide_fired *fired) {
     finish_watch(watch, TIDE_OK, fired);
     return;
   }
-  if (!watch->assumed_count && !client->narrow)
-    return; /* the dependency node's own word is enough */
+  if (!watch->assumed_count && !client->narrow) return; /* the node's own state decides */
   struct tide_look look = {.mark = ++points->searches,
                            .narrow = client->narrow ? client : NULL,
                            .assumed = watch->assumed_count ? is_assumed : NULL,
@@ -223,7 +222,7 @@ enum tide_status tide_point_when_schedulable(struct tide_schedulable *wait, stru
 bool tide_schedulable_cancel(struct tide_schedulable *wait) {
   struct tide_watch *watch = watch_of(wait);
   struct tide_points *points = watch->points;
-  if (!points) return false; /* it never waited */
+  if (!points) return false; /* never begun */
   struct tide_lock *lock = tide_points_lock(points);
   bool mine = watch->waiting;
   if (mine) {

@@ -204,7 +204,7 @@ static inline void check_settled(struct tide_op *op) {
 
 /* ---- publishing ---------------------------------------------------------------------- */
 
-/* Marks all epochs up to this one finished. The tracker knows it before any value does. */
+/* Marks all epochs up to this one finished. The tracker advances before any timeline value. */
 static void advance_finished(struct tide_queue *queue, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
   if (queue->tracked)
@@ -237,9 +237,8 @@ static void publish_operation(struct tide_queue *queue, struct tide_op *op) {
   tide_op_free(op);
 }
 
-/* Publishes the done operations up to the first unfinished one. The tracker advances once for all
- * of them; the progress timeline with each, before its signals and behind those of the one before.
- */
+/* Publishes the done operations up to the first unfinished one. The tracker advances once for all.
+ * The progress timeline advances with each operation, before its signals. */
 void tide_queue_publish(struct tide_queue *queue) {
   uint64_t first = queue->published + 1, end = first;
   while (end <= queue->position.epoch && tide_queue_op(queue, end)->state == TIDE_OP_DONE) end++;
@@ -398,8 +397,8 @@ static size_t start_behind_each(struct tide_work **out_work, size_t count, size_
   return count;
 }
 
-/* True if one exchange may hand out more works after `last`. Works of one batch would all be told
- * the same times. */
+/* True if one exchange may hand out more works after `last`. A sink would see the same times for
+ * all works of one batch. */
 static inline bool takes_more(const struct tide_device *device, const struct tide_work *last) {
   struct tide_context *context = device->sched->context;
   const struct tide_sink *sink = context->sink ? context->sink : context->failures;

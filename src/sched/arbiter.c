@@ -1,14 +1,13 @@
-/* Who goes next on a device: the highest priority, oldest first, nobody for ever last.
+/* Picks a device's next queue: the highest priority, then the oldest. Starvation-free.
  *
- * The bound: a queue that is ready is picked after at most
- * TIDE_AGING_PICKS + R further picks of its device, where R is the number of
- * queues that were ready before it. For whoever has waited that long goes first,
- * oldest first. */
+ * The bound: a ready queue is picked after at most TIDE_AGING_PICKS + R further picks of its
+ * device, where R is the number of queues that were ready before it. A queue that has waited
+ * TIDE_AGING_PICKS picks goes first, oldest first. */
 #include "sched/arbiter.h"
 
 #define TIDE_AGING_PICKS 128
 
-static void enlist(struct tide_queue *queue) {
+static void append_ready(struct tide_queue *queue) {
   struct tide_device *device = queue->device;
   tide_list_push_back(&device->ready[queue->level], &queue->in_ready);
   tide_list_push_back(&device->ready_by_age, &queue->in_age);
@@ -17,9 +16,9 @@ static void enlist(struct tide_queue *queue) {
 
 void tide_arbiter_enlist(struct tide_queue *queue) {
   struct tide_device *device = queue->device;
-  if (device->only) enlist(device->only);
+  if (device->only) append_ready(device->only);
   device->only = NULL;
-  enlist(queue);
+  append_ready(queue);
 }
 
 static void list_call(struct tide_device *device) {

@@ -1,12 +1,13 @@
-/* sched/arbiter.h: which queue of a device goes next (arbiter.c). The scheduler's lock is held. */
+/* sched/arbiter.h: the order in which a device's ready queues are picked. The scheduler's lock is
+ * held. */
 #ifndef TIDE_SCHED_ARBITER_H
 #define TIDE_SCHED_ARBITER_H
 
 #include "sched/sched.h"
 
-/* Has the backend kicked once the lock is gone, if one of its hands sleeps. */
+/* Schedules a kick of the backend after the unlock, if one of its hands is idle. */
 void tide_device_kick(struct tide_device *device);
-/* Has the backend's `cancel` called once the lock is gone. */
+/* Schedules a call of the backend's `cancel` after the unlock. */
 void tide_device_call_cancel(struct tide_device *device);
 void tide_arbiter_enlist(struct tide_queue *queue);
 static inline void tide_arbiter_add(struct tide_queue *queue) {
@@ -21,7 +22,7 @@ static inline void tide_arbiter_add(struct tide_queue *queue) {
 void tide_arbiter_remove(struct tide_queue *queue);
 void tide_arbiter_requeue(struct tide_queue *queue);
 struct tide_queue *tide_arbiter_choose(const struct tide_device *device);
-/* Who goes next; NULL: nobody is ready. */
+/* Returns the queue to pick next; NULL: no queue is ready. */
 static inline struct tide_queue *tide_arbiter_next(const struct tide_device *device) {
   if (device->only || !device->ready_count) return device->only;
   return tide_arbiter_choose(device);

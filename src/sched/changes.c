@@ -1,11 +1,11 @@
-/* Changes of priorities that channels ask for, and what a queue that waits lends to whom it waits
- * for. */
+/* Changes of priorities that channels submit, and priority inheritance: a waiting queue lends its
+ * priority to the queues that it waits for. */
 #include "base/check.h"
 #include "base/text.h"
 #include "sched/arbiter.h"
 #include "sched/channel_state.h"
 
-/* ---- what a priority is now ------------------------------------------------------ */
+/* ---- the effective priority ------------------------------------------------------ */
 
 static void set_inherited(struct tide_queue *queue) {
   uint8_t level = TIDE_PRIORITY_LEVELS - 1;
@@ -13,7 +13,7 @@ static void set_inherited(struct tide_queue *queue) {
   if (level != queue->priority.inherited) tide_priority_inherit(&queue->priority, level);
 }
 
-/* One that is lent more, or less, lends it on. */
+/* Passes a change of the queue's effective priority on to the queues that it lends to. */
 static void pass_on(struct tide_queue *queue, uint8_t before) {
   for (uint32_t i = 0; i < TIDE_LENDS_MAX; i++) {
     struct tide_queue *to = queue->lends[i].to;
@@ -24,7 +24,7 @@ static void pass_on(struct tide_queue *queue, uint8_t before) {
   }
 }
 
-static void apply(struct tide_queue *queue) {
+static void apply_priority(struct tide_queue *queue) {
   uint8_t before = queue->effective;
   queue->effective = tide_priority_effective(&queue->priority);
   if (queue->effective == before) return;
@@ -32,8 +32,9 @@ static void apply(struct tide_queue *queue) {
   pass_on(queue, before);
 }
 
-/* A worklist, for chains of waits are as long as their submitters like. Around a cycle, which only
- * values that a host may signal can make, levels go one way until nothing changes. */
+/* Recomputes the queue's priority. A worklist instead of recursion, since a chain of waits may have
+ * any length. A cycle needs values that a host may signal; around it, levels change in one
+ * direction until they are stable. */
 static void changed(struct tide_priority *priority) {
   struct tide_queue *queue = TIDE_CONTAINER(priority, struct tide_queue, priority);
   struct tide_sched *sched = queue->sched;
@@ -48,7 +49,7 @@ static void changed(struct tide_priority *priority) {
     sched->changed = queue->next_changed;
     if (!sched->changed) sched->last_changed = &sched->changed;
     queue->on_changed = false;
-    apply(queue);
+    apply_priority(queue);
   }
   sched->changing = false;
 }
@@ -67,7 +68,7 @@ void tide_queue_end_priority(struct tide_queue *queue) {
     if (queue->lends[i].to) tide_list_remove(&queue->lends[i].link);
 }
 
-/* From here on it matters who waits for whom. */
+/* Marks all queues dirty: each lends its priority from now on. */
 void tide_sched_prioritise(struct tide_sched *sched) {
   if (sched->prioritised) return;
   sched->prioritised = true;
@@ -99,7 +100,8 @@ struct givers {
   uint32_t count;
 };
 
-/* In one order, however the waits are listed: whose level changes first is served first. */
+/* Adds the queue, in axis order. The queue that is raised first is served first, so the order must
+ * not depend on the order of the waits. */
 static void add_giver(struct givers *givers, struct tide_queue *giver,
                       const struct tide_queue *waiter) {
   if (!giver || giver == waiter || givers->count == TIDE_LENDS_MAX) return;
@@ -121,9 +123,9 @@ static struct tide_queue *keeper_of(const struct tide_dependency_node *dependenc
       TIDE_CONTAINER(dependency_node, const struct tide_promise, unmet.node)->future->channel);
 }
 
-#define LOOKS_MOST 1024 /* parts that are looked at, each time that one of them ends */
+#define LOOKS_MOST 1024 /* edges and nodes visited each time that a part of a compound ends */
 
-/* Who keeps a promise, or one of those that a compound is made of. */
+/* Adds the queue that keeps the promise, or the keepers of a compound's unsettled promises. */
 static void add_keepers(struct givers *givers, struct tide_dependency_node *dependency_node,
                         const struct tide_queue *waiter) {
   struct tide_dependency_node *todo = dependency_node;
@@ -164,11 +166,11 @@ static void add_giver_of(struct givers *givers, const struct tide_op *op,
   }
 }
 
-/* The operation that the queue stands at, if that waits: while another one runs on a device in
- * order, none does. Of its waits those count that are queued somewhere: only of these is it told,
- * by whoever is over, that they are over. */
-static struct tide_op *waiting(const struct tide_queue *queue) {
-  if (queue->closing) return NULL; /* nobody is hurried for what will not run */
+/* Returns the operation that the queue waits at; NULL: none. On an in-order device no operation
+ * counts as waiting while another one runs. An entered operation counts only once its waits are
+ * queued: only the end of a queued wait notifies the queue. */
+static struct tide_op *find_waiting_op(const struct tide_queue *queue) {
+  if (queue->closing) return NULL; /* the operations will not run: no other queue is hurried */
   if (queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
     return op && op->state == TIDE_OP_ENTERED && op->armed && op->unmet ? op : NULL;
@@ -179,7 +181,7 @@ static struct tide_op *waiting(const struct tide_queue *queue) {
 
 void tide_queue_lend(struct tide_queue *queue) {
   struct givers now = {.count = 0};
-  const struct tide_op *op = waiting(queue);
+  const struct tide_op *op = find_waiting_op(queue);
   for (struct tide_op_wait *wait = op ? tide_op_waits(op) : NULL; wait;
        wait = tide_wait_next(op, wait))
     if (wait->heap != TIDE_HEAP_NONE) add_giver_of(&now, op, wait);
@@ -201,9 +203,9 @@ void tide_queue_lend(struct tide_queue *queue) {
     if (before[i]) set_inherited(before[i]);
 }
 
-/* ---- changes that channels ask for ------------------------------------------------------ */
+/* ---- changes that channels submit ------------------------------------------------------- */
 
-static void release(struct tide_queue *queue, struct tide_change *change) {
+static void release_change(struct tide_queue *queue, struct tide_change *change) {
   if (change->cancel.value)
     tide_compound_give_up(queue->channel->channel.points, change->cancel, &queue->sched->fired);
   change->state = TIDE_CHANGE_FREE;
@@ -215,11 +217,11 @@ static bool is_over(const struct tide_change *change) {
   return change->kind == TIDE_CHANGE_DECREASE && !change->as.decrease.of;
 }
 
-static struct tide_change *take(struct tide_queue *queue) {
+static struct tide_change *take_change(struct tide_queue *queue) {
   struct tide_queue_channel *channel = queue->channel;
   for (uint32_t i = 0; i < channel->change_count; i++) {
     struct tide_change *change = &channel->changes[i];
-    if (is_over(change)) release(queue, change);
+    if (is_over(change)) release_change(queue, change);
     if (change->state != TIDE_CHANGE_FREE) continue;
     *change = (struct tide_change){.state = TIDE_CHANGE_QUEUED};
     return change;
@@ -257,10 +259,10 @@ void tide_change_begin(struct tide_queue *queue, struct tide_change *change) {
 
 void tide_change_drop(struct tide_queue *queue, struct tide_change *change) {
   if (change->kind == TIDE_CHANGE_SCOPE) tide_scope_end(&queue->priority, &change->as.scope);
-  release(queue, change);
+  release_change(queue, change);
 }
 
-/* What is queued is dropped when its command is over. */
+/* Leaves the queued changes: each is dropped when its command ends. */
 void tide_changes_end(struct tide_queue *queue) {
   struct tide_queue_channel *channel = queue->channel;
   for (uint32_t i = 0; i < channel->change_count; i++) {
@@ -268,15 +270,15 @@ void tide_changes_end(struct tide_queue *queue) {
     if (change->state != TIDE_CHANGE_UNDER_WAY) continue;
     if (change->kind == TIDE_CHANGE_INCREASE) tide_increase_end(&change->as.increase);
     else tide_decrease_end(&change->as.decrease);
-    release(queue, change);
+    release_change(queue, change);
   }
 }
 
-static enum tide_status submit(struct tide_queue *queue, const char *label,
-                               const struct tide_change *wanted, struct tide_diag *diag) {
+static enum tide_status submit_change(struct tide_queue *queue, const char *label,
+                                      const struct tide_change *wanted, struct tide_diag *diag) {
   struct tide_operation_points points = {0};
   struct tide_operation operation = {.label = label, .points = &points};
-  struct tide_change *change = take(queue);
+  struct tide_change *change = take_change(queue);
   if (!change)
     return tide_diag_set(diag, TIDE_FULL, "queue '%s': %u changes of priorities are under way",
                          queue->label, queue->channel->change_count);
@@ -284,14 +286,14 @@ static enum tide_status submit(struct tide_queue *queue, const char *label,
   change->state = TIDE_CHANGE_QUEUED;
   enum tide_status status = tide_op_submit_change(queue, &operation, change, diag);
   if (status != TIDE_OK) change->state = TIDE_CHANGE_FREE;
-  /* Whatever decrease begins before this command was submitted before it. */
+  /* Covers all numbers: a decrease that begins before this command was submitted before it. */
   else if (change->kind == TIDE_CHANGE_SCOPE)
     tide_scope_begin_over(&queue->priority, &change->as.scope, UINT64_MAX);
   return status;
 }
 
-static enum tide_status enter(struct tide_queue *queue, struct tide_point point,
-                              struct tide_resolved *out, struct tide_diag *diag) {
+static enum tide_status enter_with_point(struct tide_queue *queue, struct tide_point point,
+                                         struct tide_resolved *out, struct tide_diag *diag) {
   if (!queue->channel) return tide_queue_is_no_channel(queue, diag);
   tide_sched_enter(queue->sched);
   enum tide_status status = TIDE_OK;
@@ -307,13 +309,13 @@ enum tide_status tide_queue_increase_priority_until(struct tide_queue *queue,
   struct tide_change wanted = {.kind = TIDE_CHANGE_INCREASE, .point = target, .amount = level};
   struct tide_resolved found = {NULL, TIDE_OK};
   if (!target.value) return TIDE_NOT_FOUND;
-  enum tide_status status = enter(queue, target, &found, diag);
+  enum tide_status status = enter_with_point(queue, target, &found, diag);
   if (status != TIDE_OK) return status;
   bool kept = found.node && found.node->kind == TIDE_DEPENDENCY_PROMISE && keeper_of(found.node);
   if (found.node && !kept)
     status =
         tide_diag_set(diag, TIDE_INVALID, "queue '%s': no channel keeps that point", queue->label);
-  if (status == TIDE_OK) status = submit(queue, "increase", &wanted, diag);
+  if (status == TIDE_OK) status = submit_change(queue, "increase", &wanted, diag);
   tide_sched_leave(queue->sched);
   return status;
 }
@@ -334,9 +336,9 @@ enum tide_status tide_queue_decrease_priority_until(struct tide_queue *queue,
   if (out_cancel && queue->channel) status = promise_cancel(queue, &wanted.cancel);
   if (status != TIDE_OK)
     return tide_diag_set(diag, status, "queue '%s': no point to cancel by", queue->label);
-  status = enter(queue, dependency, &found, diag);
+  status = enter_with_point(queue, dependency, &found, diag);
   if (status == TIDE_OK) {
-    status = submit(queue, "decrease", &wanted, diag);
+    status = submit_change(queue, "decrease", &wanted, diag);
     tide_sched_leave(queue->sched);
   }
   if (status == TIDE_OK && out_cancel) *out_cancel = wanted.cancel;
@@ -348,7 +350,7 @@ enum tide_status tide_queue_decrease_priority_until(struct tide_queue *queue,
   return status;
 }
 
-/* Of a decrease of this channel, and not any compound of its client's. */
+/* True if the point cancels a decrease of this channel. False: another compound of the client. */
 static bool cancels_one(struct tide_queue *queue, struct tide_point cancel) {
   const struct tide_queue_channel *channel = queue->channel;
   bool found = false;
@@ -376,9 +378,9 @@ enum tide_status tide_queue_cancel_priority_decreases(struct tide_queue *queue,
                                                       struct tide_diag *diag) {
   struct tide_change wanted = {.kind = TIDE_CHANGE_SCOPE};
   struct tide_resolved found;
-  enum tide_status status = enter(queue, wanted.point, &found, diag);
+  enum tide_status status = enter_with_point(queue, wanted.point, &found, diag);
   if (status != TIDE_OK) return status;
-  status = submit(queue, "cancel decreases", &wanted, diag);
+  status = submit_change(queue, "cancel decreases", &wanted, diag);
   tide_sched_leave(queue->sched);
   return status;
 }

@@ -60,7 +60,7 @@ void tide_queue_free_channel(struct tide_queue *queue) {
   queue->channel = NULL;
 }
 
-/* NULL once the client is gone, which may be before the channel. */
+/* Returns NULL once the client is gone, possibly before the channel. */
 struct tide_client *tide_channel_client(struct tide_queue *queue) {
   return tide_future_client(queue->channel->channel.points, queue->channel->inserted);
 }
@@ -96,8 +96,8 @@ enum tide_status tide_queue_retire_point(struct tide_queue *queue, struct tide_p
   return tide_queue_submit(queue, &retire, NULL, diag);
 }
 
-/* Promises only once there is room: a promise that is not queued would stay behind as a broken one.
- */
+/* Checks the capacity before it makes the promise: a promise without a queued command would be left
+ * behind, broken. */
 static enum tide_status insert_locked(struct tide_queue *queue, struct tide_point *out_point,
                                       struct tide_diag *diag) {
   struct tide_queue_channel *channel = queue->channel;

@@ -1,7 +1,6 @@
-/* Check mode: is every pair of operations that touch the same bytes, one of them
- * writing, ordered by what the program *said*? Judged by shadow clocks, which
- * learn from declared waits, from a queue's own order, and from what the
- * submitting thread itself waited for; from nothing else. */
+/* Check mode: finds operations that touch the same bytes, one of them writing, and that no
+ * *declared* dependency orders. Shadow clocks learn only from declared waits, from a queue's own
+ * order, and from waits of the submitting thread. */
 #include "base/alloc.h"
 #include "base/text.h"
 #include "causal/shadow.h"
@@ -11,8 +10,8 @@
 
 struct tide_checker {
   struct tide_shadow_table table;
-  struct tide_sink sink; /* what hosts signal and wait for */
-  struct tide_lock lock; /* guards host_events: a timeline's guard is held when they come */
+  struct tide_sink sink; /* receives the signals and waits of hosts */
+  struct tide_lock lock; /* guards host_events, which are added under a timeline's guard */
   struct tide_sched *sched;
   struct {
     const void *timeline;
@@ -20,7 +19,7 @@ struct tide_checker {
     enum tide_event_kind kind;
   } host_events[4096];
   size_t host_event_count;
-  struct tide_shadow_clock record, before; /* used within one call, kept for their memory */
+  struct tide_shadow_clock record, before; /* scratch of one call, kept to reuse the memory */
   struct tide_diag findings[FINDINGS_KEPT];
   size_t finding_count;
   bool said_full;
@@ -60,13 +59,13 @@ static void note_limits(struct tide_checker *checker) {
   tide_check_note(checker->sched, &diag);
 }
 
-/* A clock that lacks an entry would call ordered what is not, and unordered what is. */
+/* True if checks must stop: clocks that lack entries give false findings, and miss real ones. */
 static bool is_blind(const struct tide_checker *checker) { return checker->table.out_of_memory; }
 
 /* ---- hosts ------------------------------------------------------------------------ */
 
-/* Called with a timeline's guard held, so it only takes notes. */
-static void notify(void *self, const struct tide_event *event) {
+/* Stores the event for later, since a timeline's guard is held. */
+static void store_host_event(void *self, const struct tide_event *event) {
   struct tide_checker *checker = self;
   bool by_host = !event->axis || tide_axis_domain(event->axis) == TIDE_DOMAIN_HOST;
   if (event->kind == TIDE_EVENT_SIGNAL
@@ -101,7 +100,8 @@ static const struct tide_shadow_record *record_of(struct tide_checker *checker,
   return shadow ? tide_shadow_find_record(shadow, value) : NULL;
 }
 
-/* Hosts learn from what they waited for, and teach by what they signal. */
+/* Applies the stored events: a wait merges the value's clock into the thread's; a signal records
+ * the thread's clock for the value. */
 static void take_host_events(struct tide_checker *checker) {
   tide_lock_take(&checker->lock, tide_sched_platform(checker->sched));
   for (size_t i = 0; i < checker->host_event_count; i++) {
@@ -111,7 +111,7 @@ static void take_host_events(struct tide_checker *checker) {
     uint64_t value = checker->host_events[i].value;
     if (!thread) break;
     if (checker->host_events[i].kind ==
-        TIDE_EVENT_MADE) { /* at an address that another one had, perhaps */
+        TIDE_EVENT_MADE) { /* perhaps at the address of an earlier timeline */
       tide_shadow_forget(&checker->table, TIDE_SHADOW_TIMELINE, (uint64_t)(uintptr_t)timeline);
     } else if (checker->host_events[i].kind == TIDE_EVENT_SIGNAL) {
       add_record(checker, timeline, value, true, &thread->clock);
@@ -183,7 +183,7 @@ static void report_race(struct tide_checker *checker, const struct tide_op *op,
   tide_check_note(checker->sched, &diag);
 }
 
-static bool overlaps(const struct tide_shadow_access *a, uint64_t offset, uint64_t size) {
+static bool access_overlaps(const struct tide_shadow_access *a, uint64_t offset, uint64_t size) {
   return a->offset < offset + size && offset < a->offset + a->size;
 }
 
@@ -191,7 +191,8 @@ static uint64_t size_of(const struct tide_op_use *use) {
   return use->size ? use->size : tide_buffer_size(use->buffer) - use->offset;
 }
 
-/* A handle serves one buffer after the other; held operations may still name an earlier one. */
+/* Returns the key of one life of a handle: held operations may still name an earlier buffer with
+ * the same handle. */
 static uint64_t buffer_key(const struct tide_buffer *buffer) {
   return (uint64_t)(uintptr_t)buffer * 0x9e3779b97f4a7c15u + tide_buffer_serial(buffer);
 }
@@ -201,8 +202,8 @@ static struct tide_shadow *shadow_buffer(struct tide_checker *checker,
   return tide_shadow_get(&checker->table, TIDE_SHADOW_BUFFER, buffer_key(use->buffer));
 }
 
-/* Reports the first conflict with what is not in the clock, and forgets what need not be
- * remembered: accesses that this one is ordered behind, and covers. */
+/* Reports the first conflicting access that the clock does not include. Removes the accesses that
+ * this one is ordered behind, and covers. */
 static void check_use(struct tide_checker *checker, const struct tide_shadow_clock *clock,
                       const struct tide_op *op, const struct tide_op_use *use) {
   struct tide_shadow *buffer = is_blind(checker) ? NULL : shadow_buffer(checker, use);
@@ -212,7 +213,7 @@ static void check_use(struct tide_checker *checker, const struct tide_shadow_clo
   for (size_t i = 0; buffer && i < buffer->count; i++) {
     struct tide_shadow_access *earlier = &buffer->accesses[i];
     bool ordered = tide_shadow_epoch(clock, earlier->queue) >= earlier->epoch;
-    bool conflict = overlaps(earlier, use->offset, size) && (write || earlier->write);
+    bool conflict = access_overlaps(earlier, use->offset, size) && (write || earlier->write);
     if (conflict && !ordered && !reported) {
       report_race(checker, op, use, earlier);
       reported = true;
@@ -239,11 +240,14 @@ static void add_access(struct tide_checker *checker, const struct tide_op *op,
   memcpy(access->label, tide_op_label(op), sizeof access->label);
 }
 
-/* A wait says that the operation comes behind whoever signals that very value; behind an operation
- * that signals more only where nothing but operations signal. Else a host may signal something in
- * between and open the wait, also if in this run it came too late for that. */
-/* But nobody else keeps a channel's promises, and in order: a point that was kept, be it by a later
- * one that covers it, comes behind the first operation that was to keep it or a later one. */
+/* True if the wait orders the operation behind the record's signaller.
+ *
+ * A record of exactly the awaited value does. A higher record does only if nothing but operations
+ * signal the timeline. Otherwise a host may signal a value in between and open the wait, even if in
+ * this run the host came too late for that.
+ *
+ * A point that was kept does, too. Only its channel keeps it, in order, perhaps by a later point
+ * that covers it. So it comes behind the first operation that was to keep it, or a later one. */
 static bool kept_by(const struct tide_op *op, const struct tide_op_wait *wait,
                     const struct tide_shadow_record *record) {
   if (record->value == wait->value) return true;
@@ -261,8 +265,8 @@ static void import_wait(struct tide_checker *checker, struct tide_shadow_clock *
     tide_shadow_merge(&checker->table, clock, &record->clock);
 }
 
-/* Signals that are ordered by other means teach nothing; nor does a value above one teach whoever
- * waits for less. */
+/* Records the clock of a signal. An external signal is ordered by other means: it records an empty
+ * clock, for waits for lower values, too. */
 static void add_signal(struct tide_checker *checker, const struct tide_record *signal,
                        const struct tide_shadow_clock *clock) {
   static const struct tide_shadow_clock nothing;
@@ -284,7 +288,7 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
   if (thread) tide_shadow_merge(&checker->table, clock, &thread->clock);
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     import_wait(checker, clock, op, wait);
-  /* One that has failed touches nothing. */
+  /* A failed operation touches no buffer. */
   for (struct tide_op_use *use = tide_op_uses(op); use && !op->part && !op->status;
        use = use->next) {
     check_use(checker, clock, op, use);
@@ -303,9 +307,8 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
   note_limits(checker);
 }
 
-/* The parts of an instance start together, so each of them is ordered behind all that came before
- * any of them; among themselves they keep out of each other's way, which is their bodies' business.
- */
+/* The parts of an instance start together, so each is ordered behind all operations before any of
+ * them. Conflicts among the parts are not checked: their bodies have to avoid them. */
 void tide_check_instance(struct tide_sched *sched, const struct tide_timeline *progress,
                          uint64_t number, struct tide_op *const *parts, size_t count) {
   struct tide_checker *checker = sched->checker;
@@ -364,8 +367,7 @@ void tide_check_freed(struct tide_queue *queue, struct tide_buffer *buffer) {
   tide_shadow_forget(&checker->table, TIDE_SHADOW_BUFFER, buffer_key(buffer));
 }
 
-/* ---- on and off -------------------------------------------------------------------------------
- */
+/* ---- on and off ------------------------------------------------------------------------ */
 
 enum tide_status tide_check_create(struct tide_sched *sched) {
   struct tide_context *context = sched->context;
@@ -373,7 +375,7 @@ enum tide_status tide_check_create(struct tide_sched *sched) {
   if (!checker) return TIDE_NOMEM;
   checker->table.allocator = context->allocator;
   checker->sched = sched;
-  checker->sink = (struct tide_sink){.event = notify, .self = checker};
+  checker->sink = (struct tide_sink){.event = store_host_event, .self = checker};
   sched->checker = checker;
   context->check = &checker->sink;
   return TIDE_OK;

@@ -1,16 +1,19 @@
-/* N queues do one thing together, on one axis.
+/* Collectives: N queues perform operations together, on one axis.
  *
- * An instance collects: parts that were submitted, that entered, that arrived at
- * their place, that finished. When all have entered its record is known: the
- * merge of the parts' records, in which the members' own entries are replaced by
- * one, (collective, instance). When all have arrived the parts may start. When
- * all have finished the instance is reached; or it failed, with the first cause.
+ * An instance counts its parts: submitted, entered, arrived, finished. A part has arrived when only
+ * the other parts can still delay its start.
  *
- * A member is lost when its queue is destroyed or its device is lost. Instances whose
- * parts have all started without it (it had started its own) go on; the others are doomed:
- * nobody's part of them will run, and a part that never came counts as over. From the
- * first of them on the progress fails at once. The axis fails when what goes on is over, and is
- * certified when everything is: a part on a lost device is over once that is certified. */
+ *   all have entered    the record is known: the merge of the parts' records, with one entry
+ *                       (collective, instance) instead of the members' own entries
+ *   all have arrived    the parts may start
+ *   all have finished   the instance is reached, or has failed with the first cause
+ *
+ * A member is lost when its queue is destroyed or its device is lost. An instance goes on if all
+ * its parts were submitted and the lost member's part was neither cancelled nor failed. The others
+ * are doomed: parts that have not started are cancelled, and parts that were never submitted count
+ * as finished. The progress fails at once from the first doomed instance on. The axis fails when
+ * the instances that go on are over. The axis is certified when all instances are over: a part on a
+ * lost device ends once the device is certified. */
 #include "base/alloc.h"
 #include "base/text.h"
 #include "causal/tracker.h"
@@ -45,7 +48,7 @@ struct tide_timeline *tide_collective_progress(struct tide_collective *collectiv
 
 /* ---- members ------------------------------------------------------------------------------ */
 
-/* NULL: this axis is no member's. */
+/* Returns the member with this axis; NULL: none. */
 static const struct tide_member *find_member(const struct tide_collective *collective,
                                              tide_axis axis) {
   size_t low = 0, high = collective->count;
@@ -58,10 +61,11 @@ static const struct tide_member *find_member(const struct tide_collective *colle
   return low < collective->count && found->axis == axis ? found : NULL;
 }
 
-/* ---- what sched tells ------------------------------------------------------------------ */
+/* ---- notifications from the scheduler -------------------------------------------------- */
 
-/* Each member's own entry is implied by the collective's: all parts have finished when it is
- * reached. They are left out from the beginning, so that they take no room from what stays. */
+/* Merges the record without the members' own entries. The collective's entry implies them, since
+ * all parts have finished when it is reached. Omitted from the beginning, they take no capacity
+ * from the other entries. */
 static void merge_others(const struct tide_collective *collective, struct tide_frontier *all,
                          const struct tide_frontier *record, const struct tide_eviction *eviction) {
   struct tide_frontier_entry entry;
@@ -88,8 +92,9 @@ static void make_record(struct tide_instance *instance) {
   instance->recorded = true;
 }
 
-/* A part left before all had entered. Nobody reaches this value, but an older one may be answered
- * with its record: what is in it is true. */
+/* Makes the record of a failed instance: a part left before all had entered. The value is never
+ * reached, but a lookup of an older value may return this record. Its entry is true, and the taint
+ * stands for the rest. */
 static void make_coarse_record(struct tide_instance *instance) {
   tide_frontier_clear(instance->record);
   tide_frontier_raise(instance->record, instance->collective->position.axis, instance->number,
@@ -97,8 +102,8 @@ static void make_coarse_record(struct tide_instance *instance) {
   instance->record->tainted = 1;
 }
 
-/* Counts the instances that have entered, in order: a later one may have its record first where a
- * held part of it has left. */
+/* Counts the instances that have entered, in order. A later one may have its record first if a held
+ * part of it has left. */
 static void count_entered(struct tide_collective *collective) {
   struct tide_counter *promised = &collective->progress->promised;
   const struct tide_instance *next;
@@ -146,13 +151,13 @@ bool tide_instance_arrive(struct tide_op *part) {
         if (instance->parts[i]) tide_sched_look(instance->parts[i]->queue);
   }
   tide_op_fail(part, instance->status, instance->cause);
-  /* Nobody's part will run: then none has to wait for the others to be skipped. */
+  /* No part of a failed instance runs: none has to wait until the others are skipped. */
   return instance->status || instance->arrived == collective->count;
 }
 
 static void end_if_over(struct tide_collective *collective);
 
-/* What goes on without the lost member is over. */
+/* Fails the axis once the instances that go on without the lost member are over. */
 static void fail_axis_if_due(struct tide_collective *collective) {
   struct tide_sched *sched = collective->sched;
   if (!collective->lost || !collective->tracked) return;
@@ -176,7 +181,8 @@ static void publish_instance(struct tide_collective *collective, struct tide_ins
   fail_axis_if_due(collective);
 }
 
-/* In order: instance n+1 can have finished first only where a part left without its turn. */
+/* Publishes the finished instances in order. Instance n+1 finishes first only if a part of it has
+ * left out of order. */
 static void publish_finished(struct tide_collective *collective) {
   struct tide_instance *next;
   while ((next = instance_at(collective, collective->finished + 1))->number ==
@@ -304,8 +310,8 @@ static void close_collective(struct tide_collective *collective) {
   sched->calls = true;
 }
 
-/* Nothing of it is under way any more. Destroyed, it goes; else it has lost a member, and lets the
- * members go: the lost one's queue may be waiting for that. */
+/* Acts once no instance is under way. A destroyed collective is closed. One that has lost a member
+ * releases all members: the lost member's queue may be waiting for that. */
 static void end_if_over(struct tide_collective *collective) {
   struct tide_sched *sched = collective->sched;
   if (collective->finished < collective->last || !collective->tracked) return;
@@ -317,9 +323,9 @@ static void end_if_over(struct tide_collective *collective) {
   }
 }
 
-/* The instance will not run: parts that never came count as failed, arrived and finished, and those
- * that have not started are cancelled. */
-static void doom(struct tide_instance *instance, enum tide_status status) {
+/* Fails an instance that will not run. Parts that were never submitted count as arrived and
+ * finished; parts that have not started are cancelled. */
+static void doom_instance(struct tide_instance *instance, enum tide_status status) {
   size_t count = instance->collective->count, missing = count - instance->submitted;
   instance->arrived += missing;
   instance->finished += missing;
@@ -332,7 +338,7 @@ static void doom(struct tide_instance *instance, enum tide_status status) {
   }
 }
 
-/* No member submits any more. */
+/* Sets `last`. Called when no member can submit any more. */
 static void find_last(struct tide_collective *collective) {
   for (size_t i = 0; i < collective->count; i++)
     if (collective->next[i] - 1 > collective->last) collective->last = collective->next[i] - 1;
@@ -342,7 +348,7 @@ static void destroy_locked(struct tide_collective *collective) {
   find_last(collective);
   for (uint64_t n = collective->finished + 1; n <= collective->last; n++) {
     struct tide_instance *instance = instance_at(collective, n);
-    if (instance->submitted < collective->count) doom(instance, TIDE_CANCELLED);
+    if (instance->submitted < collective->count) doom_instance(instance, TIDE_CANCELLED);
   }
   publish_finished(collective);
   collective->closing = true;
@@ -369,7 +375,8 @@ void tide_collectives_destroy_locked(struct tide_sched *sched) {
 
 /* ---- losing a member -------------------------------------------------------------------- */
 
-/* The lost member's own operations have been cancelled, or failed, by now. */
+/* True if the instance cannot go on without the lost member. The member's own operations were
+ * cancelled or failed before. */
 static bool needs_member(const struct tide_instance *instance, size_t member) {
   const struct tide_op *part = instance->parts[member];
   return instance->submitted < instance->collective->count || instance->status ||
@@ -395,7 +402,7 @@ static void lose_member(struct tide_collective *collective, size_t member,
                             &sched->fired);
   for (uint64_t n = first; n <= collective->last; n++) {
     struct tide_instance *instance = instance_at(collective, n);
-    if (needs_member(instance, member)) doom(instance, status);
+    if (needs_member(instance, member)) doom_instance(instance, status);
   }
   publish_finished(collective);
   fail_axis_if_due(collective);

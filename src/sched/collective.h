@@ -1,5 +1,5 @@
-/* sched/collective.h: what the scheduler asks of collectives. The scheduler's lock is held unless a
- * function says otherwise. */
+/* sched/collective.h: the scheduler's interface to collectives. The scheduler's lock is held unless
+ * a function says otherwise. */
 #ifndef TIDE_SCHED_COLLECTIVE_H
 #define TIDE_SCHED_COLLECTIVE_H
 
@@ -9,16 +9,19 @@ struct tide_collective;
 struct tide_op;
 
 void tide_instance_entered(struct tide_op *part);
-/* Would this part start only after another part of its instance has finished? Uses sched->known. */
+/* True if this part would start only after another part of its instance has finished. Uses
+ * sched->known. */
 bool tide_instance_circular(struct tide_op *part);
-/* The part is at its place. True: it may go on. */
+/* Marks the part as arrived: only its instance can still delay its start. True if the part may go
+ * on. */
 bool tide_instance_arrive(struct tide_op *part);
 void tide_instance_finished(struct tide_op *part);
-/* The queue is destroyed, or its device is lost; its own operations know it already. */
 /* Destroys all collectives that their users left. */
 void tide_collectives_destroy_locked(struct tide_sched *sched);
+/* Notifies the queue's collectives that the member is lost: the queue is destroyed, or its device
+ * is lost. The queue's own operations were cancelled or failed before. */
 void tide_collectives_lose(struct tide_queue *queue, enum tide_status status);
-/* Frees one that was destroyed, after its last part. No lock is held. */
+/* Frees a destroyed collective, after its last part. No lock is held. */
 void tide_collective_free(struct tide_collective *collective);
 struct tide_collective *tide_collective_next_gone(const struct tide_collective *collective);
 

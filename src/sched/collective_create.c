@@ -1,8 +1,8 @@
-/* Collectives are created and freed. */
+/* Creates and frees collectives. */
 #include "base/alloc.h"
 #include "sched/collective_state.h"
 
-/* They are mostly made one after the other, so this is one pass. */
+/* Sorts by insertion: members are mostly created in axis order, so one pass is enough. */
 static void sort_members(struct tide_collective *collective) {
   struct tide_member *sorted = collective->by_axis;
   for (size_t i = 0; i < collective->count; i++) {
@@ -39,8 +39,9 @@ void tide_collective_release_members(struct tide_collective *collective) {
   }
 }
 
-/* The members' queues stay until here, and so does the scheduler; unless a member was lost, all was
- * over before, and whoever destroys the collective keeps the scheduler. */
+/* Frees the collective. Members keep their queues, and so the scheduler, until they are released.
+ * If a member was lost, they were released before: then the thread that destroys the collective
+ * must keep the scheduler. */
 void tide_collective_free(struct tide_collective *collective) {
   struct tide_sched *sched = collective->sched;
   const struct tide_allocator *a = sched->context->allocator;
@@ -78,9 +79,9 @@ static enum tide_status make_ring(struct tide_collective *collective) {
   return TIDE_OK;
 }
 
-/* How many instances can be under way: a member has at most its queue's capacity of parts that have
- * not finished, and the newest that it did finish may still run elsewhere. What is more
- * keeps finished records, the newest at least. A power of two. */
+/* Returns the ring's size, a power of two: all instances that can be under way fit. A member has at
+ * most its queue's capacity of unfinished parts, and the newest instance that it did finish may
+ * still run elsewhere. Further slots keep finished records, at least the newest. */
 static uint32_t instances_for(struct tide_queue *const *members, size_t count) {
   uint32_t most = 0, ring = 256;
   for (size_t i = 0; i < count; i++)
@@ -89,16 +90,16 @@ static uint32_t instances_for(struct tide_queue *const *members, size_t count) {
   return ring;
 }
 
-static bool distinct(struct tide_queue *const *members, size_t count) {
+static bool are_distinct(struct tide_queue *const *members, size_t count) {
   for (size_t i = 0; i < count; i++)
     for (size_t j = 0; j < i; j++)
       if (members[i] == members[j] || members[i]->sched != members[j]->sched) return false;
   return true;
 }
 
-/* A member that is lost already can take no part. */
-static enum tide_status join(struct tide_collective *collective,
-                             struct tide_queue *const *members) {
+/* Registers the members. Fails if one of them is lost already. */
+static enum tide_status register_members(struct tide_collective *collective,
+                                         struct tide_queue *const *members) {
   struct tide_sched *sched = collective->sched;
   enum tide_status status = TIDE_OK;
   tide_sched_enter(sched);
@@ -117,7 +118,7 @@ static enum tide_status join(struct tide_collective *collective,
 enum tide_status tide_collective_create(struct tide_queue *const *members, size_t count,
                                         const char *label,
                                         struct tide_collective **out_collective) {
-  if (count == 0 || count > 4096 || !distinct(members, count)) return TIDE_INVALID;
+  if (count == 0 || count > 4096 || !are_distinct(members, count)) return TIDE_INVALID;
   struct tide_sched *sched = members[0]->sched;
   struct tide_context *context = sched->context;
   struct tide_collective *collective = tide_alloc(context->allocator, 1, sizeof *collective);
@@ -137,7 +138,7 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
   if (status == TIDE_OK) {
     collective->tracked = tide_tracker_find(context->tracker, collective->position.axis);
     tide_tracker_set_names(collective->tracked);
-    status = join(collective, members);
+    status = register_members(collective, members);
     if (status != TIDE_OK) (void)tide_tracker_close(context->tracker, collective->position.axis);
   }
   if (status != TIDE_OK) {

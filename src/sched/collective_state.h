@@ -22,17 +22,17 @@ struct tide_member {
 };
 
 struct tide_collective {
-  struct tide_collective *next_gone; /* in sched->gone_collectives, once it is over */
+  struct tide_collective *next_gone; /* next in sched->gone_collectives, once over */
   struct tide_sched *sched;
   struct tide_link in_sched; /* sched->collectives */
-  bool closing;              /* destroyed: it goes when instance `last` has finished */
-  bool released;             /* lost, and over: its members don't belong to it any more */
-  enum tide_status lost;     /* a member is: how */
+  bool closing;              /* destroyed: freed when instance `last` has finished */
+  bool released;             /* the members are released: at the end, or before it after a loss */
+  enum tide_status lost;     /* how a member was lost; TIDE_OK: none was */
   size_t lost_member;
   char lost_label[TIDE_LABEL_SIZE];
-  uint64_t doomed;                   /* lost: from this instance on all fail */
-  uint64_t last;                     /* closing or lost: no instance comes after this one */
-  struct tide_position position;     /* its frontier is unused: records are made of the parts' */
+  uint64_t doomed;                   /* lost: the progress fails from this instance on */
+  uint64_t last;                     /* closing or lost: the last instance */
+  struct tide_position position;     /* without a frontier: records merge the parts' records */
   struct tide_tracker_axis *tracked; /* NULL: closed */
   struct tide_timeline *progress;
   size_t count;
@@ -47,9 +47,9 @@ struct tide_collective {
   size_t record_size;
 };
 
-/* Of the progress timeline. */
+/* The record source of the progress timeline. */
 extern const struct tide_record_source tide_collective_source;
-/* The members do not belong to the collective any more. */
+/* Releases the members: they no longer belong to the collective. */
 void tide_collective_release_members(struct tide_collective *collective);
 
 #endif

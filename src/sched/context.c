@@ -69,7 +69,7 @@ enum tide_status tide_context_create(const struct tide_context_params *params,
 }
 
 /* Cancels the queues of all devices before any device is waited for: an operation ends only after
- * those that it imported, on whatever device. */
+ * the operations that it imported, on any device. */
 static void cancel_queues(struct tide_sched *sched) {
   tide_sched_enter(sched);
   tide_collectives_destroy_locked(sched);

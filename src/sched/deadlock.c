@@ -1,18 +1,21 @@
-/* Held operations that wait for each other.
+/* Cycles of held operations.
  *
- * A held operation waits for the nearest operation held before it in its queue that may not be
- * passed; and for whoever must make its values true. Who that is: as long as v is reserved, any
- * signal of v or more by anybody else is refused, so only the operation that reserved it can make
- * `>= v` true. If only a value r above v is reserved, a host or an operation yet to be submitted,
- * perhaps of a queue yet to be made, may signal v .. r-1 and end the wait: nobody in particular is
- * waited for. But on a timeline that belongs to one queue all later signals come from that queue,
- * behind an operation of it that may not be passed: while such a one waits, only r can come.
+ * A held operation depends on the nearest operation held before it in its queue that may not be
+ * passed, and on the operations that must signal its values.
  *
- * A cycle of these can never end, and the submit that would close it is refused. */
+ * While v is reserved, any other signal of v or more is refused. So only the operation that
+ * reserved v can make `>= v` true. If only a value r above v is reserved, a host may signal v ..
+ * r-1 and end the wait; so may an operation yet to be submitted, perhaps of a queue yet to be
+ * created. Then the wait depends on no particular operation. A timeline that belongs to one queue
+ * is different: all later signals come from that queue, behind its operation that may not be
+ * passed. While that operation waits, only r can come.
+ *
+ * A cycle of these dependencies never ends, and the submit that would close it is refused. */
 #include "base/text.h"
 #include "sched/sched.h"
 
-/* The held operation with the smallest reserved value that would make the wait true. */
+/* Returns the held operation with the smallest reserved value that would make the wait true; NULL:
+ * none. */
 static struct tide_op *may_provide(const struct tide_op *op, const struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
   if (tide_load_acquire(&timeline->reached.value) >= wait->value) return NULL;
@@ -20,13 +23,13 @@ static struct tide_op *may_provide(const struct tide_op *op, const struct tide_o
   if (timeline->source || tide_timeline_pending(timeline, wait->value)) return NULL;
   struct tide_op_signal *signal =
       (struct tide_op_signal *)(void *)tide_tree_at_least(&timeline->reserved, wait->value);
-  /* Its own signal, above what it waits for, gives an operation nothing; nor does one that can only
-   * fail. */
+  /* An operation's own signal, above the awaited value, cannot end its wait. Neither can a signal
+   * that must fail. */
   if (!signal || signal->op == op) return NULL;
   return tide_timeline_has_failed(timeline, signal->record.node.key) ? NULL : signal->op;
 }
 
-/* The one without which the wait can never be true. */
+/* Returns the held operation without which the wait can never be true; NULL: none. */
 static struct tide_op *must_provide(const struct tide_op *op, const struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
   struct tide_op *giver = may_provide(op, wait);
@@ -44,10 +47,10 @@ static struct tide_op *blocker_from(struct tide_queue *queue, struct tide_link *
   return NULL;
 }
 
-/* Could anybody wait for what this operation reserves? Most often nobody can, and no search is
- * needed: waits are for values up to `held_most`, and those up to the next lower reservation are
- * not ours. */
-static bool awaited(const struct tide_op *op) {
+/* True if a held operation may wait for a value that this operation reserves. Mostly false, and no
+ * search is needed: waits are for values up to `held_most`, and values up to the next lower
+ * reservation belong to other signallers. */
+static bool may_be_awaited(const struct tide_op *op) {
   for (const struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     const struct tide_timeline *timeline = signal->record.timeline;
     uint64_t below = tide_load_acquire(&timeline->reached.value);
@@ -65,7 +68,7 @@ struct search {
   uint64_t number;
 };
 
-static bool push(struct search *search, struct tide_op *op) {
+static bool push_operation(struct search *search, struct tide_op *op) {
   if (!op) return false;
   if (op == search->target) return true;
   struct tide_op_rare *rare = tide_op_rare(op);
@@ -77,15 +80,15 @@ static bool push(struct search *search, struct tide_op *op) {
 }
 
 bool tide_deadlock_closes(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag) {
-  if (!awaited(op)) return false;
+  if (!may_be_awaited(op)) return false;
   struct search search = {op, NULL, ++queue->sched->search};
   struct tide_op *at = op;
   while (at) {
     struct tide_link *before = at == op ? queue->held.prev : tide_op_rare(at)->link.prev;
-    bool closed = push(&search, blocker_from(at->queue, before));
+    bool closed = push_operation(&search, blocker_from(at->queue, before));
     for (struct tide_op_wait *wait = tide_op_waits(at); wait && !closed;
          wait = tide_wait_next(at, wait))
-      closed = push(&search, must_provide(at, wait));
+      closed = push_operation(&search, must_provide(at, wait));
     if (closed) {
       tide_diag_set(
           diag, TIDE_DEADLOCK,
@@ -106,8 +109,8 @@ static bool host_may_signal_below(const struct tide_op_wait *wait, const struct 
   return !giver || tide_tree_at_least(&timeline->reserved, wait->value)->key != wait->value;
 }
 
-/* Does the wait, as long as nobody submits anything and no host signals, lead nowhere, or back?
- * What must go first is put on the stack. */
+/* True if the wait cannot end without another submit or a host's signal: no operation would signal
+ * the value, or the search is back at its target. Pushes the operation that must go first. */
 static bool leads_nowhere(struct search *search, const struct tide_op *op,
                           const struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
@@ -117,10 +120,10 @@ static bool leads_nowhere(struct search *search, const struct tide_op *op,
   if (!timeline->source && tide_timeline_pending(timeline, wait->value)) return false;
   struct tide_op *giver = may_provide(op, wait);
   if (host_may_signal_below(wait, giver)) return false;
-  return !giver || push(search, giver);
+  return !giver || push_operation(search, giver);
 }
 
-/* Failed beats held. */
+/* True if a wait has failed: then the operation enters, even if other waits hold it. */
 static bool about_to_fail(const struct tide_op *op) {
   for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     if (tide_load_acquire(&wait->timeline->reached.value) < wait->value &&
@@ -129,12 +132,12 @@ static bool about_to_fail(const struct tide_op *op) {
   return false;
 }
 
-static bool stuck(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag) {
+static bool is_stuck(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag) {
   struct search search = {op, NULL, ++queue->sched->search};
   struct tide_op *at = op;
   while (at) {
     const struct tide_op_wait *wait = about_to_fail(at) ? NULL : tide_op_waits(at);
-    if (push(&search, blocker_from(at->queue, tide_op_rare(at)->link.prev))) {
+    if (push_operation(&search, blocker_from(at->queue, tide_op_rare(at)->link.prev))) {
       tide_diag_set(diag, TIDE_DEADLOCK,
                     "queue '%s' is full and nothing in it can finish: operation '%s' waits for "
                     "what '%s' would signal, which is held behind it",
@@ -156,13 +159,13 @@ static bool stuck(struct tide_queue *queue, struct tide_op *op, struct tide_diag
   return false;
 }
 
-/* Everything in the queue is held, and all of it that is at its turn waits for what only an
- * operation that nobody has submitted can signal. */
+/* True if all operations of the queue are held, and each that could enter next waits for a signal
+ * that only an operation not yet submitted can give. */
 bool tide_deadlock_full(struct tide_queue *queue, struct tide_diag *diag) {
   if (queue->published < queue->position.epoch || tide_list_empty(&queue->held)) return false;
   for (struct tide_link *at = queue->held.next; at != &queue->held; at = at->next) {
     struct tide_op *op = tide_op_of_link(at);
-    if (!stuck(queue, op, diag)) return false;
+    if (!is_stuck(queue, op, diag)) return false;
     if (!(op->flags & TIDE_MAY_BE_PASSED)) break;
   }
   return true;

@@ -25,8 +25,8 @@ void tide_delegation_answer(struct tide_sched *sched) {
   tide_fired_init(&sched->host);
   size_t count = tide_device_exchange_locked(request->device, request->works, request->count,
                                              request->works, request->most, &request->more);
-  tide_sched_settle(
-      sched); /* what was skipped in the exchange has callbacks of the worker's, too */
+  /* The worker also calls the callbacks of operations that the exchange has skipped. */
+  tide_sched_settle(sched);
   request->calls = sched->host;
   tide_fired_init(&sched->host);
   if (before.first) sched->host = before; /* an empty list points to itself */

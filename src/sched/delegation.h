@@ -3,11 +3,11 @@
  * A worker and a submitter contend for the scheduler's lock, and the data that it guards moves from
  * one processor's cache to the other's: some fifteen lines an operation, which take longer than all
  * else. So a worker that keeps up with a stream of short operations does not take the lock: it
- * posts a request. The next submitter is the *combiner*: before it unlocks it does the exchange,
+ * posts a request. The next submitter is the *combiner*: before it unlocks, it does the exchange,
  * and writes the bodies and arguments for the worker into the request, half a line each.
  *
  * The worker owns the request, except between tide_delegation_post and the answer. It may withdraw
- * the request (tide_delegation_take_back), for no further submit may come. */
+ * the request (tide_delegation_take_back), because no further submit may come. */
 #ifndef TIDE_SCHED_DELEGATION_H
 #define TIDE_SCHED_DELEGATION_H
 
@@ -22,7 +22,7 @@ struct tide_task {
   _Alignas(16) unsigned char few[TIDE_ARGUMENTS_FEW];
 };
 
-/* One side writes each cache line, mostly. */
+/* Each cache line has mostly one writer. */
 struct tide_delegation {
   /* The combiner's, with the lock held: */
   _Alignas(TIDE_CACHE_LINE) struct tide_device *device;
@@ -33,11 +33,11 @@ struct tide_delegation {
   _Alignas(TIDE_CACHE_LINE) uint32_t answered; /* atomic: `answers`, stored last */
   uint32_t task_count;
   bool more;               /* more operations could start */
-  struct tide_fired calls; /* callbacks of the exchange: the worker makes them */
+  struct tide_fired calls; /* callbacks of the exchange: the worker calls them */
   struct tide_task tasks[TIDE_AT_ONCE_MAX];
 };
 
-/* Posts the request, whose works are done and have succeeded. False if another one is posted. */
+/* Posts the request; its works are done and have succeeded. False if another request is posted. */
 static inline bool tide_delegation_post(struct tide_sched *sched, struct tide_delegation *request) {
   struct tide_delegation *none = NULL;
   return tide_compare_exchange(&sched->delegated, &none, request);

@@ -1,5 +1,5 @@
-/* A device that is lost: what it has fails at once towards its waiters, and ends once the backend
- * has certified that nothing of it can touch memory any more. */
+/* Loss of a device. Its operations fail at once towards their waiters. They end once the backend
+ * has certified that none of them can touch memory any more. */
 #include "base/text.h"
 #include "sched/channel_state.h"
 #include "sched/sched.h"
@@ -66,9 +66,8 @@ enum tide_status tide_device_status(struct tide_device *device) {
   return failure.status;
 }
 
-/* Ends the operations that were running, and publishes the first of them. The rest is skipped, each
- * in its place: an epoch counts as finished only once its imports have finished, on a lost device,
- * too. */
+/* Ends the operations that were running, and publishes the first of them. The others are skipped in
+ * order: an epoch counts as finished only once its imports have finished, on a lost device, too. */
 static void certify_queue(struct tide_queue *queue) {
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     struct tide_op *op = tide_queue_op(queue, e);

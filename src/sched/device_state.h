@@ -23,12 +23,12 @@ struct tide_device {
   uint32_t ready_count;
   uint32_t dry;        /* exchanges that returned less than requested, without a kick since */
   bool exchanging;     /* an exchange is running and takes new ready work: no kick */
-  bool kick_due;       /* in sched->kicks */
+  bool kick_due;       /* listed in sched->kicks */
   uint32_t cancel_due; /* atomic: the backend's `cancel` is due */
   struct tide_device *next_kick;
   uint32_t calls; /* atomic, waited on: kicks in progress without the lock, | TIDE_CALLS_AWAITED */
   enum tide_status lost;
-  struct tide_cause *cause; /* of the loss; NULL: none, or no memory */
+  struct tide_cause *cause; /* cause of the loss; NULL: none, or no memory */
   bool certified;
   uint32_t queue_count; /* atomic, waited on: queues not yet freed */
   char label[TIDE_LABEL_SIZE];

@@ -1,5 +1,5 @@
-/* What each operation that cannot go on waits for, as text: those that have not started, and the
- * bodies that block. */
+/* Describes as text the waits of operations that cannot go on: those that have not started, and
+ * those with a body that blocks. */
 #include "base/body_frame.h"
 #include "base/text.h"
 #include "sched/sched.h"
@@ -74,8 +74,8 @@ static void describe_blocked(struct tide_text *text, const struct tide_body_fram
   tide_text_format(text, "\n");
 }
 
-/* With a body in each of its hands that blocks, a device starts nothing: what the bodies wait for
- * must not come from it. */
+/* Describes the bodies that block. If a body blocks in each of its hands, a device starts nothing:
+ * the awaited values must not come from that device. */
 static void describe_bodies(struct tide_text *text, const struct tide_device *device,
                             struct tide_link *frames) {
   uint32_t hands = device->backend->hands ? device->backend->hands : 1, blocked = 0;

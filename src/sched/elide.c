@@ -133,12 +133,12 @@ TIDE_APART static void merge_in_scratch(struct tide_sched *sched,
 }
 
 /* True if the union surely fits, with the own entry, which `next` may not list yet. */
-static bool fits(const struct tide_frontier *next, const struct tide_frontier *more) {
+static bool union_fits(const struct tide_frontier *next, const struct tide_frontier *more) {
   return next->count + more->count + 1 <= next->capacity ||
          tide_frontier_count_new(next, more) == 0;
 }
 
-/* Merges in `scratch` what might overflow `next`: eviction then chooses among all entries. */
+/* Merges in `scratch` if `next` might overflow: eviction then chooses among all entries. */
 TIDE_APART static void merge_more(struct tide_queue *queue, const struct tide_frontier *frontier) {
   struct tide_sched *sched = queue->sched;
   struct tide_frontier *next = tide_queue_next_frontier(queue);
@@ -148,7 +148,8 @@ TIDE_APART static void merge_more(struct tide_queue *queue, const struct tide_fr
     sched->scratch->tainted = 0;
     sched->known = sched->scratch;
   }
-  if (sched->known == next && fits(next, frontier)) tide_frontier_merge(next, frontier, &eviction);
+  if (sched->known == next && union_fits(next, frontier))
+    tide_frontier_merge(next, frontier, &eviction);
   else merge_in_scratch(sched, frontier, &eviction);
 }
 

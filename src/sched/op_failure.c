@@ -1,4 +1,4 @@
-/* Why operations fail: the first cause is kept, and handed on to all that depends on it. */
+/* Causes of failed operations: the first cause is kept, and all dependents inherit it. */
 #include "base/text.h"
 #include "sched/sched.h"
 
@@ -8,7 +8,7 @@ static void copy_text(char *to, size_t size, const char *from) {
   tide_text_format(&text, "%s", from);
 }
 
-/* Adds the names of the operation to what its backend has said, if it has said anything. */
+/* Sets the operation's names in the failure. A text of the backend stays. */
 static void name_operation(const struct tide_op *op, struct tide_failure *failure) {
   const struct tide_queue *queue = op->queue;
   failure->sequence = tide_op_sequence(op);
@@ -19,7 +19,7 @@ static void name_operation(const struct tide_op *op, struct tide_failure *failur
 
 void tide_op_fail(struct tide_op *op, enum tide_status status, struct tide_cause *cause) {
   if (status == TIDE_OK || op->status) return;
-  /* The bits have room for statuses alone: any other number is a failure without a name. */
+  /* The bit-field holds known statuses only: any other number becomes TIDE_FAILED. */
   op->status = (uint32_t)status < TIDE_STATUS_COUNT ? status : TIDE_FAILED;
   if (cause) tide_op_rare(op)->cause = tide_cause_retain(cause);
 }
@@ -43,7 +43,7 @@ void tide_op_drop_cause(struct tide_op *op) {
 
 void tide_op_break_signal(struct tide_op *op, struct tide_op_signal *signal) {
   struct tide_timeline *timeline = signal->record.timeline;
-  /* A timeline keeps its first cause: for later ones none is made. */
+  /* A timeline keeps its first cause, so no later one is created. */
   struct tide_cause *cause = timeline->status || timeline->ends_singly ? NULL : tide_op_cause(op);
   tide_timeline_break(&signal->record, op->status, cause, &op->queue->sched->fired);
 }

@@ -19,12 +19,12 @@ struct tide_pending {
   struct tide_queue *queue;             /* the record's owner; NULL: not a queue */
 };
 
-/* Waits of one operation whose lookup results the scheduler stores; few operations have more. */
+/* The scheduler stores the lookup results of this many waits of an operation; few have more. */
 #define TIDE_WAITS_FEW 8
 
 enum tide_wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED, TIDE_HEAP_POINT };
 
-/* One wait of one operation. Millions may exist, so rarely used fields are in tide_wait_node. */
+/* A wait of an operation. Millions may exist, so rarely used fields are in tide_wait_node. */
 struct tide_op_wait {
   struct tide_timeline *timeline;
   uint64_t value; /* as submitted */
@@ -48,7 +48,7 @@ _Static_assert(sizeof(struct tide_op_wait) <= 40, "millions of waits may exist")
  * a node of its own, used while the operation is held, or if it has more waits. */
 struct tide_wait_node {
   union {
-    struct tide_node node;     /* in the timeline's `reached` or `promised` heap */
+    struct tide_node node;     /* entry of the timeline's `reached` or `promised` heap */
     struct tide_pending found; /* lookup result, if not in sched->found; in no heap then */
   };
   struct tide_op *op;
@@ -96,16 +96,16 @@ struct tide_op {
   bool points : 1;     /* command of points: see channel_state.h */
   bool asks : 1;       /* has an action at its start: points, TIDE_RECOVER */
   bool told : 1;       /* completion is notified: to points, or the body class */
-  bool armed : 1;      /* its unresolved issued waits are queued */
+  bool armed : 1;      /* unresolved issued waits are queued */
   bool retry : 1;      /* held: must be classified again */
   bool leaving : 1;    /* held and cancelled; a node may be in flight */
   bool refused : 1;    /* signals refused at entry: they fail at publication */
   bool arrived : 1;    /* a collective's part that may start */
-  bool finishing : 1;  /* its finish node is queued: see tide_op_rare */
-  bool rare : 1;       /* its tide_op_rare is initialised */
+  bool finishing : 1;  /* the finish node is queued: see tide_op_rare */
+  bool rare : 1;       /* the tide_op_rare is initialised */
   bool numbered : 1;   /* tide_op_rare has its full number: it was held */
   bool withdrawn : 1;  /* cancelled by its client before any other failure */
-  bool stopped : 1;    /* its status is inherited from an earlier command of its channel */
+  bool stopped : 1;    /* status inherited from an earlier command of the channel */
   unsigned unused : 3; /* completes the word: one store sets all flags */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == TIDE_CACHE_LINE,
@@ -116,14 +116,14 @@ _Static_assert(__builtin_offsetof(struct tide_op, work.arguments) % 16 == 0,
 /* Fields that few operations need. rare[i] belongs to ops[i]; undefined until op->rare is set. */
 struct tide_op_rare {
   struct tide_op *op;
-  struct tide_instance *instance; /* of a collective's part */
-  struct tide_link link;          /* in the queue's held list */
+  struct tide_instance *instance; /* the instance of a collective's part */
+  struct tide_link link;          /* entry of the queue's held list */
   struct tide_node finish;        /* queued for one (axis, epoch) at a time */
   struct tide_op *mark;           /* deadlock search: the predecessor */
   uint64_t visited;               /* deadlock search: number of the last visit */
   uint64_t thread;                /* check mode: the submitting thread */
   uint64_t sequence;              /* full number of a held operation */
-  struct tide_cause *cause;       /* of a failed operation; NULL: not created yet */
+  struct tide_cause *cause;       /* cause of the failure; NULL: not created yet */
 };
 
 /* labels[i] belongs to ops[i]. Labelled operations seldom need a tide_op_rare, too. */

@@ -1,5 +1,4 @@
-/* sched/operation_storage.h: operations and waits in their queue's storage, found by short names.
- */
+/* sched/operation_storage.h: operations and waits in their queue's storage, found by name. */
 #ifndef TIDE_SCHED_OPERATION_STORAGE_H
 #define TIDE_SCHED_OPERATION_STORAGE_H
 

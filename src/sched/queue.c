@@ -1,4 +1,4 @@
-/* A queue: its storage, made once, and its place in the house. */
+/* Queues: creation, with all storage; destruction; cancellation, draining and queries. */
 #include "base/body_frame.h"
 #include "base/params.h"
 #include "base/alloc.h"
@@ -11,7 +11,7 @@
 static bool find_record(void *self, uint64_t value, struct tide_record_view *out_view) {
   struct tide_queue *queue = self;
   uint64_t epoch;
-  if (!queue) return false; /* it is gone: everything has finished, and nothing is known */
+  if (!queue) return false; /* the queue is gone: all has finished, and no record is left */
   if (!tide_queue_find(queue, value, &epoch)) return false;
   *out_view = (struct tide_record_view){.value = epoch,
                                         .axis = queue->position.axis,
@@ -60,7 +60,7 @@ static void chain_storage(struct tide_queue *queue) {
   queue->free_uses_count = queue->use_capacity;
 }
 
-/* Of a full one. */
+/* Returns the words of a frontier of full capacity. */
 static size_t full_words(const struct tide_queue *queue) {
   return tide_frontier_size(queue->sched->context->frontier_capacity) / sizeof *queue->frontiers;
 }
@@ -68,24 +68,24 @@ static size_t frontier_words(const struct tide_queue *queue) {
   return queue->frontier_limit + full_words(queue);
 }
 
-/* What a frontier of eight entries in a window takes. */
+/* The size of a frontier with eight entries in a window. */
 #define TOUCHED (sizeof(struct tide_frontier) + (1 + 8) * sizeof(uint64_t))
 
 static enum tide_status make_storage(struct tide_queue *queue) {
   struct tide_context *context = queue->sched->context;
   const struct tide_allocator *a = context->allocator;
   uint32_t ring = 1;
-  /* One more than can be unfinished: the newest finished record is always there. */
+  /* Needs one slot more than unfinished operations: the newest finished record stays available. */
   while (ring < queue->op_capacity + 1) ring *= 2;
   queue->ring_mask = ring - 1;
   size_t most = tide_frontier_size(context->frontier_capacity);
-  /* A full one for each, one before it turns over, one that is being made. */
+  /* A full frontier for each slot, one before the wrap-around, one that is being made. */
   queue->frontier_limit = (ring + 2) * (most / sizeof *queue->frontiers);
   if (frontier_words(queue) > UINT32_MAX) return TIDE_NOMEM; /* see struct tide_version */
   queue->slots = tide_alloc(a, ring, sizeof *queue->slots);
   queue->frontiers = tide_alloc_unset(a, frontier_words(queue), sizeof *queue->frontiers);
-  /* The first touch of a page costs as much as several submits: as much as frontiers of eight
-   * entries take is touched here. */
+  /* Touches the memory that frontiers of eight entries need: the first touch of a page costs as
+   * much as several submits. */
   size_t touched = (queue->op_capacity + 1) * (most < TOUCHED ? most : TOUCHED);
   if (queue->frontiers) memset(queue->frontiers, 0, touched);
   queue->ops = tide_alloc(a, queue->op_capacity, sizeof *queue->ops);
@@ -140,7 +140,7 @@ static enum tide_status register_axis(struct tide_queue *queue) {
   return TIDE_OK;
 }
 
-#define MOST (1u << 26) /* of anything in one queue */
+#define MOST (1u << 26) /* limit of each capacity of a queue */
 
 static bool take_params(struct tide_queue *queue, const struct tide_queue_params *params) {
   uint32_t operations = params->operations ? params->operations : 256;
@@ -213,11 +213,11 @@ enum tide_status tide_queue_create(struct tide_device *device,
 
 void tide_queue_leave_held(struct tide_queue *queue, enum tide_status status) {
   struct tide_link *link;
-  /* The last one first: what is behind has nothing to hand on. */
+  /* Last one first: it has no successors that would inherit its dependencies. */
   while ((link = queue->held.prev) != &queue->held) tide_op_leave(tide_op_of_link(link), status);
 }
 
-/* Waits that imported nothing don't delay an operation that will not run. */
+/* Waits without an import need not delay an operation that will not run. */
 void tide_op_give_up_waits(struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait && op->unmet;
        wait = tide_wait_next(op, wait)) {
@@ -231,7 +231,7 @@ void tide_op_give_up_waits(struct tide_op *op) {
 void tide_op_cancel(struct tide_op *op, enum tide_status status) {
   if (op->state != TIDE_OP_ENTERED) return;
   tide_op_fail(op, status, NULL);
-  if (tide_op_is_ready(op)) tide_arbiter_remove(op->queue); /* it is skipped without being picked */
+  if (tide_op_is_ready(op)) tide_arbiter_remove(op->queue); /* skipped without being picked */
   tide_op_give_up_waits(op);
   tide_sched_look(op->queue);
 }
@@ -248,8 +248,8 @@ void tide_op_fail_early(struct tide_op *op, enum tide_status status) {
     tide_op_break_signal(op, signal);
 }
 
-/* True if the operation runs on a device that can cancel it: the backend hands it back when it
- * has. */
+/* Asks the backend to cancel a running operation. True if the backend can: then it returns the
+ * operation when it has cancelled it. */
 static bool cancel_running(struct tide_op *op) {
   struct tide_device *device = op->queue->device;
   if (op->state != TIDE_OP_RUNNING || !device->backend->cancel || device->lost) return false;
@@ -290,7 +290,7 @@ void tide_queue_destroy(struct tide_queue *queue) {
 
 void tide_queue_close_if_over(struct tide_queue *queue) {
   struct tide_sched *sched = queue->sched;
-  if (queue->look) return; /* it comes again */
+  if (queue->look) return; /* marked dirty: checked again when it is settled */
   if (!queue->closing || queue->published < queue->position.epoch || queue->in_flight ||
       queue->waiters || queue->members || !tide_list_empty(&queue->held) || !queue->tracked)
     return;
@@ -300,10 +300,10 @@ void tide_queue_close_if_over(struct tide_queue *queue) {
   queue->tracked = NULL;
   tide_queue_end_priority(queue);
   tide_timeline_fail_locked(queue->progress, 0, TIDE_CANCELLED, NULL, &sched->fired);
-  queue->progress->source_self = NULL; /* whoever holds a reference finds no queue any more */
+  queue->progress->source_self = NULL; /* the timeline may outlive the queue */
   tide_list_remove(&queue->in_device);
   tide_queue_count_frontiers(queue);
-  queue->look = true; /* never to be looked at again */
+  queue->look = true; /* never marked dirty again */
   queue->next = sched->gone;
   sched->gone = queue;
   sched->calls = true;
@@ -346,7 +346,7 @@ void tide_queue_wake_waiters(struct tide_queue *queue) {
   platform->wake(platform->self, &queue->changes, UINT32_MAX);
 }
 
-/* Blocks until the queue's changes are not `seen` any more. False if the deadline has passed. */
+/* Blocks until the queue's change count differs from `seen`. False if the deadline has passed. */
 static bool await_change(struct tide_queue *queue, uint32_t seen, uint64_t deadline) {
   struct tide_context *context = queue->sched->context;
   const struct tide_platform *platform = context->platform;
@@ -359,7 +359,8 @@ static bool await_change(struct tide_queue *queue, uint32_t seen, uint64_t deadl
   return deadline == TIDE_FOREVER || platform->now(platform->self) < deadline;
 }
 
-/* The epoch to wait for, once nothing that was submitted before is held; 0: it still is. */
+/* Finds the epoch of the last operation up to `sequence`. False if an operation up to `sequence` is
+ * still held. */
 static bool drain_target(struct tide_queue *queue, uint64_t sequence, uint64_t *out_epoch) {
   if (!tide_list_empty(&queue->held)) {
     struct tide_op *first = tide_op_of_link(queue->held.next);
@@ -396,7 +397,7 @@ enum tide_status tide_queue_drain(struct tide_queue *queue, uint64_t deadline) {
   if (found) status = tide_timeline_wait(queue->progress, epoch, deadline);
   tide_sched_enter(sched);
   tide_scope_end(&queue->priority, &scope);
-  queue->waiters--; /* it may go now, if it was destroyed meanwhile */
+  queue->waiters--; /* a queue destroyed meanwhile may be freed from now on */
   tide_sched_look(queue);
   tide_sched_leave(sched);
   return status;
@@ -408,7 +409,7 @@ enum tide_status tide_queue_submit_wait(struct tide_queue *queue,
   struct tide_sched *sched = queue->sched;
   enum tide_status status;
   uint32_t seen;
-  /* Before the first attempt: from here on a destroyed queue keeps its storage. */
+  /* Counted before the first attempt: from here on a destroyed queue keeps its storage. */
   tide_sched_enter(sched);
   queue->waiters++;
   tide_sched_leave(sched);
@@ -417,13 +418,13 @@ enum tide_status tide_queue_submit_wait(struct tide_queue *queue,
     status = tide_queue_submit(queue, operation, out_sequence, diag);
   } while (status == TIDE_FULL && await_change(queue, seen, deadline));
   tide_sched_enter(sched);
-  queue->waiters--; /* it may go now, if it was destroyed meanwhile */
+  queue->waiters--; /* a queue destroyed meanwhile may be freed from now on */
   tide_sched_look(queue);
   tide_sched_leave(sched);
   return status == TIDE_FULL ? TIDE_TIMEOUT : status;
 }
 
-/* ---- small questions -------------------------------------------------------------------- */
+/* ---- queries ---------------------------------------------------------------------------- */
 
 const char *tide_queue_label(const struct tide_queue *queue) { return queue->label; }
 tide_axis tide_queue_axis(const struct tide_queue *queue) { return queue->position.axis; }

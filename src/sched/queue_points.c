@@ -1,13 +1,13 @@
-/* Operations that wait for points and retire some: what point/ is told, and what it tells. */
+/* Operations that wait for points and retire some: the notifications to and from point/. */
 #include "base/alloc.h"
 #include "base/text.h"
 #include "sched/channel_state.h"
 
 /* ---- checking ------------------------------------------------------------------- */
 
-static enum tide_status refuse(const struct tide_operation *operation, const char *what, size_t i,
-                               struct tide_point point, enum tide_status status,
-                               struct tide_diag *diag) {
+static enum tide_status refuse_point(const struct tide_operation *operation, const char *what,
+                                     size_t i, struct tide_point point, enum tide_status status,
+                                     struct tide_diag *diag) {
   return tide_diag_set(diag, status, "operation '%s': %s %zu (%u:%u.%u@%lu): %s",
                        operation->label ? operation->label : "?", what, i, point.domain,
                        point.timeline, point.generation, (unsigned long)point.value,
@@ -22,7 +22,8 @@ static enum tide_status find_retired(struct tide_queue *queue,
     struct tide_promise **found = &plan->promises[i];
     enum tide_status status =
         tide_promise_find(&queue->channel->channel, points->retires[i], found, NULL);
-    if (status != TIDE_OK) return refuse(operation, "promise", i, points->retires[i], status, diag);
+    if (status != TIDE_OK)
+      return refuse_point(operation, "promise", i, points->retires[i], status, diag);
     for (size_t j = 0; j < i; j++) {
       if (plan->promises[j]->future != (*found)->future) continue;
       return tide_diag_set(diag, TIDE_INVALID,
@@ -40,7 +41,7 @@ static enum tide_status find_named(const struct tide_queue *queue, const struct 
                                    struct tide_resolved *out, struct tide_diag *diag) {
   if (!named) return TIDE_OK;
   enum tide_status status = tide_point_resolve(queue->channel->channel.points, *named, out);
-  return status == TIDE_OK ? TIDE_OK : refuse(operation, what, 0, *named, status, diag);
+  return status == TIDE_OK ? TIDE_OK : refuse_point(operation, what, 0, *named, status, diag);
 }
 
 static enum tide_status find_awaited(struct tide_queue *queue,
@@ -81,7 +82,7 @@ static enum tide_status check_numbers(const struct tide_queue *queue,
 enum tide_status tide_points_check(struct tide_queue *queue, const struct tide_operation *operation,
                                    struct tide_points_plan *plan, struct tide_diag *diag) {
   const struct tide_operation_points *points = operation->points;
-  plan->wait_count = plan->promise_count = 0; /* the arrays are long, and mostly not looked at */
+  plan->wait_count = plan->promise_count = 0; /* the arrays are long, and mostly unused */
   plan->cancel = plan->choose = (struct tide_resolved){NULL, TIDE_OK};
   plan->points = points;
   plan->change = NULL;
@@ -89,7 +90,8 @@ enum tide_status tide_points_check(struct tide_queue *queue, const struct tide_o
   if (!points) return TIDE_OK;
   if (!queue->channel) return tide_queue_is_no_channel(queue, diag);
   enum tide_status status = check_numbers(queue, operation, diag);
-  /* First what is overdue breaks, and may go: nobody looks at the clock once others are found. */
+  /* Overdue promises break first, and may be freed: the lookups below do not check the clock, so
+   * that their results stay valid. */
   if (status == TIDE_OK)
     tide_points_expire_unwatched(queue->channel->channel.points, &queue->sched->fired);
   if (status == TIDE_OK) status = find_awaited(queue, operation, plan, diag);
@@ -107,7 +109,7 @@ static void hear_point(struct tide_listener *listener,
                        const struct tide_dependency_node *dependency_node,
                        struct tide_fired *fired);
 
-/* `index` is among all waits of the operation. */
+/* Appends a wait for a point. `index`: among all waits of the operation. */
 static void copy_wait(struct tide_op *op, struct tide_point point,
                       const struct tide_resolved *resolved, size_t index) {
   struct tide_queue *queue = op->queue;
@@ -126,7 +128,7 @@ static void copy_wait(struct tide_op *op, struct tide_point point,
   struct tide_point_wait *own = tide_wait_for_point(op, wait);
   own->listener.notify = hear_point;
   own->op = op;
-  own->edge.target = resolved->node; /* the rest comes when it is inserted */
+  own->edge.target = resolved->node; /* insertion sets the other fields */
   own->edge.status = (uint32_t)resolved->status;
   tide_list_init(&own->listener.link);
   tide_list_init(&own->edge.link);
@@ -151,7 +153,7 @@ static void copy_otherwise(struct tide_op *op, const struct tide_operation *oper
   const struct tide_operation_points *points = operation->points;
   struct tide_op_points *own = tide_op_points(op);
   size_t i = (size_t)(op - op->queue->ops), size = points->otherwise_arguments_size;
-  /* Behind the body's own, of which few lie in the operation. */
+  /* At the end, if the body's own arguments are at the start: few ones are in the operation. */
   unsigned char *at = op->queue->arguments + i * TIDE_ARGUMENTS_MAX;
   if (operation->arguments_size > TIDE_ARGUMENTS_FEW) at += TIDE_ARGUMENTS_MAX - size;
   own->otherwise = points->otherwise;
@@ -199,7 +201,7 @@ void tide_points_copy(struct tide_op *op, const struct tide_operation *operation
   }
 }
 
-static void cancel(struct tide_op_points *own, struct tide_fired *fired);
+static void request_cancel(struct tide_op_points *own, struct tide_fired *fired);
 
 enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points_plan *plan,
                                     struct tide_diag *diag) {
@@ -221,7 +223,7 @@ enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points
   if (own->cancels) {
     if (plan->cancel.node && !plan->cancel.node->ended)
       tide_dependency_listen(plan->cancel.node, &own->cancel);
-    else if (plan->cancel.status == TIDE_OK) cancel(own, fired);
+    else if (plan->cancel.status == TIDE_OK) request_cancel(own, fired);
   }
   if (own->chooses) {
     if (plan->choose.node && !plan->choose.node->ended)
@@ -234,13 +236,15 @@ enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points
 
 /* ---- notifications from points ------------------------------------------------------- */
 
-static bool despite(const struct tide_op *op) { return (op->flags & TIDE_DESPITE_BROKEN) != 0; }
+static bool ignores_broken(const struct tide_op *op) {
+  return (op->flags & TIDE_DESPITE_BROKEN) != 0;
+}
 
 bool tide_point_wait_over(const struct tide_op *op, const struct tide_op_wait *wait,
                           enum tide_status *out_status) {
   const struct tide_dependency_edge *edge = &tide_wait_for_point(op, wait)->edge;
   if (edge->target) return false;
-  *out_status = despite(op) ? TIDE_OK : (enum tide_status)edge->status;
+  *out_status = ignores_broken(op) ? TIDE_OK : (enum tide_status)edge->status;
   return true;
 }
 
@@ -269,14 +273,14 @@ static void hear_point(struct tide_listener *listener,
   bool promised = held && wait->class_ == TIDE_WAIT_HELD && is_pending(wait);
   bool over = dependency_node->settled;
   if (!over && !promised) {
-    /* A part of a compound may have ended: its keeper needs the priority no more. */
+    /* A part of a compound may have ended: its keeper no longer needs the priority. */
     if (queue->sched->prioritised) tide_queue_lend(queue);
     return;
   }
   tide_dependency_unlisten(listener);
   enum tide_status status = (enum tide_status)dependency_node->status;
   tide_fired_push(fired, &tide_wait_node(queue, wait)->node,
-                  over && !despite(op) ? status : TIDE_OK);
+                  over && !ignores_broken(op) ? status : TIDE_OK);
 }
 
 void tide_point_wait_listen(struct tide_op *op, struct tide_op_wait *wait) {
@@ -306,10 +310,10 @@ static void note_choice(struct tide_listener *listener,
 
 /* ---- being cancelled from a point ------------------------------------------------------- */
 
-static void cancel(struct tide_op_points *own, struct tide_fired *fired) {
+static void request_cancel(struct tide_op_points *own, struct tide_fired *fired) {
   struct tide_queue_channel *channel = own->op->queue->channel;
   tide_list_push_back(&channel->cancelled, &own->cancelled);
-  if (channel->cancel.state != TIDE_NODE_IDLE) return; /* on its way */
+  if (channel->cancel.state != TIDE_NODE_IDLE) return; /* pushed already */
   channel->cancel.fire = tide_cancel_fire;
   tide_fired_push(fired, &channel->cancel, TIDE_OK);
 }
@@ -320,7 +324,7 @@ static void note_cancel(struct tide_listener *listener,
   if (!dependency_node->ended) return;
   tide_dependency_unlisten(listener);
   if (dependency_node->status == TIDE_OK)
-    cancel(TIDE_CONTAINER(listener, struct tide_op_points, cancel), fired);
+    request_cancel(TIDE_CONTAINER(listener, struct tide_op_points, cancel), fired);
 }
 
 void tide_cancel_fired(struct tide_node *node) {
@@ -360,7 +364,7 @@ static void end_outside(struct tide_op_points *own) {
   tide_points_look_again(own->op->queue->channel->channel.points, fired);
 }
 
-/* The command will not run: a scope of decreases ends here all the same. */
+/* Drops the change of a command that will not run. This also ends a scope of decreases. */
 static void drop_change(struct tide_op_points *own) {
   if (own->change) tide_change_drop(own->op->queue, own->change);
   own->change = NULL;

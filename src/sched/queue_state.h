@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct tide_op) + sizeof(struct tide_epoch_slot) <= 96,
  * ones when one of these no longer blocks it. */
 #define TIDE_LENDS_MAX 8
 struct tide_lend {
-  struct tide_link link; /* in to->lenders */
+  struct tide_link link; /* entry of to->lenders */
   struct tide_queue *to; /* NULL: none */
 };
 
@@ -35,9 +35,9 @@ struct tide_lend {
 
 /* A channel's failure state: see channel_failure.c. */
 struct tide_channel_failure {
-  uint64_t epoch;           /* of the failed command: later ones do not run */
+  uint64_t epoch;           /* the failed command's epoch: later commands do not run */
   enum tide_status cause;   /* the failed command's status; TIDE_OK: none failed */
-  struct tide_cause *first; /* of the failed command; NULL: none, or no memory */
+  struct tide_cause *first; /* the failed command's cause; NULL: none, or no memory */
   enum tide_status refused; /* status of new operations; TIDE_OK: no operation was refused */
 };
 
@@ -47,7 +47,7 @@ struct tide_queue {
   bool in_order;              /* the device's */
   bool traced;                /* a sink or check mode is attached */
   struct tide_link in_device; /* device->queues */
-  struct tide_queue *next;    /* in sched->work, or in sched->gone */
+  struct tide_queue *next;    /* next in sched->work or sched->gone */
   struct tide_link in_ready;  /* device->ready[level] */
   struct tide_link in_age;    /* device->ready_by_age */
   struct tide_position position;
@@ -81,7 +81,8 @@ struct tide_queue {
   struct tide_op *ops; /* storage of op_capacity operations */
   struct tide_op_rare *rare;
   struct tide_op_label *labels;
-  unsigned char *arguments; /* of ops[i] at i * TIDE_ARGUMENTS_MAX, beyond TIDE_ARGUMENTS_FEW */
+  /* Arguments longer than TIDE_ARGUMENTS_FEW: those of ops[i] at i * TIDE_ARGUMENTS_MAX. */
+  unsigned char *arguments;
   struct tide_op_wait *waits;
   struct tide_wait_node *nodes; /* nodes[i] belongs to waits[i] */
   struct tide_op_signal *signals;
@@ -98,7 +99,7 @@ struct tide_queue {
   uint32_t lent[TIDE_PRIORITY_LEVELS];
   struct tide_link lenders;
   struct tide_lend lends[TIDE_LENDS_MAX];
-  struct tide_queue *next_changed; /* in sched->changed */
+  struct tide_queue *next_changed; /* next in sched->changed */
   bool on_changed;
   struct tide_queue_channel *channel; /* NULL: not a channel */
   struct tide_channel_failure failure;

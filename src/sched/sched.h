@@ -17,7 +17,7 @@ enum tide_verdict { TIDE_ENTER_OK, TIDE_ENTER_HELD, TIDE_ENTER_FAILS };
 /* Classifies every wait, and sets sched->known to the frontier that the operation would start with.
  * Changes only the waits' own fields, and the frontier's taint if its past has finished. */
 enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op);
-/* Merges a frontier into `known`, of an operation of this queue. */
+/* Merges a frontier into `known` for an operation of this queue. */
 void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier);
 /* Checks that the operation raises each timeline that it signals, and is ordered behind the newest
  * signaller. Uses sched->known. TIDE_VALUE, TIDE_UNORDERED. */
@@ -54,10 +54,11 @@ void tide_op_withdraw(struct tide_op *op);
 void tide_op_fail_early(struct tide_op *op, enum tide_status status);
 /* Drops the waits of a failed operation, except those with an import. */
 void tide_op_give_up_waits(struct tide_op *op);
-/* Wakes draining threads after a change of the held list. */
+/* Cancels the queue's operations, and frees the queue after the last one. */
 void tide_queue_destroy_locked(struct tide_queue *queue);
+/* Wakes the threads that drain the queue or wait for capacity. */
 void tide_queue_wake_waiters(struct tide_queue *queue);
-/* The held list has changed, or storage of an operation came free. */
+/* Wakes the waiters, if any: the held list has changed, or storage of an operation came free. */
 static inline void tide_queue_notify_waiters(struct tide_queue *queue) {
   if (__builtin_expect(queue->waiters != 0, 0)) tide_queue_wake_waiters(queue);
 }
@@ -113,7 +114,7 @@ static inline struct tide_op *tide_queue_op(const struct tide_queue *queue, uint
 /* True if a held operation of a channel must enter as failed, regardless of its waits: it is
  * preceded only by a failure. */
 bool tide_channel_fails_held(const struct tide_op *op);
-/* Ends the failure: an operation with TIDE_RECOVER starts, or is skipped in its place. */
+/* Ends the channel's failure. Called when an operation with TIDE_RECOVER starts or is skipped. */
 void tide_channel_recover(const struct tide_op *op);
 
 /* ---- advance.c ---- */
@@ -135,11 +136,12 @@ static inline struct tide_node *tide_wait_queue(struct tide_op *op, struct tide_
   at->op = op;
   at->wait = wait;
   at->node.fire = tide_wait_fire;
-  at->node.state = TIDE_NODE_IDLE; /* `found` may have lain there */
+  at->node.state = TIDE_NODE_IDLE; /* the union may have held `found` */
   at->node.kind = TIDE_NODE_PLAIN;
   return &at->node;
 }
-/* Ends the operation, whose body has run or was skipped. It is published once all before it are. */
+/* Marks the operation done, after its body has run or was skipped. Publication follows in epoch
+ * order. */
 void tide_op_finish(struct tide_op *op, enum tide_status status);
 void tide_finish_fire(struct tide_node *node, enum tide_status status);
 /* Handle a fired node, with the lock held. */
@@ -184,7 +186,7 @@ enum tide_status tide_queue_has_capacity(struct tide_queue *queue,
 enum tide_status tide_op_submit_change(struct tide_queue *queue,
                                        const struct tide_operation *operation,
                                        struct tide_change *change, struct tide_diag *diag);
-/* Submits one operation, with the lock held. `instance`: of a collective's part, else NULL. */
+/* Submits one operation, with the lock held. `instance`: of a collective's part; else NULL. */
 enum tide_status tide_op_submit_locked(struct tide_queue *queue,
                                        const struct tide_operation *operation,
                                        struct tide_instance *instance, uint64_t *out_sequence,

@@ -1,4 +1,5 @@
-/* sched/scheduler_pass.h: a pass of the scheduler: lock, settle, unlock; and what it holds. */
+/* sched/scheduler_pass.h: a pass of the scheduler (lock, settle, unlock), and the references of
+ * operations to timelines. */
 #ifndef TIDE_SCHED_SCHEDULER_PASS_H
 #define TIDE_SCHED_SCHEDULER_PASS_H
 
@@ -77,9 +78,10 @@ static inline void tide_sched_emit_finish(struct tide_sched *sched, struct tide_
 }
 
 /* ---- delegation.c ---- */
-/* Does the posted exchange, if there is one: see delegation.h. */
+/* Performs the posted exchange, if any: see delegation.h. */
 void tide_delegation_answer(struct tide_sched *sched);
-/* tide_sched_enter and tide_sched_leave for a combiner, which does a posted exchange, too. */
+/* Variants of tide_sched_enter and tide_sched_leave for a combiner, which also performs a posted
+ * exchange. */
 static inline void tide_sched_enter_to_answer(struct tide_sched *sched) {
   tide_fetch_to_write(&sched->delegated, 1); /* read before the unlock */
   tide_sched_enter(sched);

@@ -1,4 +1,4 @@
-/* sched/scheduler_state.h: the scheduler, its lock, and what an operation goes through.
+/* sched/scheduler_state.h: the scheduler, its lock, and the states of an operation.
  *
  * One lock guards all fields here, except those marked atomic, and the timelines that operations
  * use. Lock order: this lock, then a pool's lock or the tracker's.
@@ -32,7 +32,7 @@ struct tide_sched {
   bool paused;
   bool prioritised; /* priorities differ, or have differed */
   bool changing;
-  struct tide_queue *changed, **last_changed; /* queues whose priority must be recomputed */
+  struct tide_queue *changed, **last_changed; /* queues with priorities to recompute */
   struct tide_context *context;
   struct tide_link devices;
   struct tide_queue *work, **work_end; /* dirty queues */
@@ -48,7 +48,7 @@ struct tide_sched {
   uint64_t search;                       /* number of the newest deadlock search */
   uint64_t batch;                        /* number of the newest submit_all */
   struct tide_checker *checker;          /* check mode; else NULL */
-  void (*finding)(void *user, const struct tide_diag *diag); /* of the context's params */
+  void (*finding)(void *user, const struct tide_diag *diag); /* the context params' callback */
   void *finding_user;
   /* The frontier that the current operation would start with: the queue's own until something is
    * imported, then the queue's next version, or `scratch` if that might overflow. */

@@ -241,7 +241,7 @@ static void copy_label(struct tide_op *op, const char *label) {
   op->work.labelled = true;
 }
 
-/* Most operations have few: these lie beside the fields that the worker reads anyway. */
+/* Copies the arguments. Few of them are stored beside the fields that the worker reads anyway. */
 static inline void copy_arguments(struct tide_op *op, const void *arguments, size_t size) {
   if (size == TIDE_ARGUMENTS_FEW) {
     memcpy(op->work.arguments.few, arguments, TIDE_ARGUMENTS_FEW);
@@ -261,7 +261,7 @@ static inline struct tide_op *take_storage(struct tide_queue *queue,
   struct tide_op *op = tide_op_named(queue, queue->free_ops);
   queue->free_ops_count--;
   queue->free_ops = op->unmet;
-  tide_fetch_lines(tide_op_named(queue, op->unmet), 1); /* for the next submit */
+  tide_fetch_lines(tide_op_named(queue, op->unmet), 1); /* the next submit's storage */
   op->work.body = operation->body;
   op->work.epoch = 0;
   op->work.status = TIDE_OK;

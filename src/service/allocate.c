@@ -1,9 +1,9 @@
-/* Buffers that a channel makes when their turn has come.
+/* Buffers that a channel's command makes (ALLOCATE).
  *
- * The client names the buffer, and may queue commands that use it at once: these find its memory
- * when they run. Two points are kept: `device`, by the command, when the memory is there; `host`,
- * which no channel owes, when the client has been sent its descriptor. Whatever fails breaks both,
- * and the name goes, and with it what it took of the quotas. */
+ * The client names the buffer, and may at once queue commands that use it: these look up its memory
+ * when they run. Two points are kept: the command retires `device` when the memory exists. `host`,
+ * which belongs to no channel, is fulfilled when the client has been sent the descriptor. A failure
+ * breaks both points, frees the name, and returns the buffer's share of the quotas. */
 #include "base/alloc.h"
 #include "service/work.h"
 
@@ -12,7 +12,7 @@ static struct tide_future *future_of(struct tide_served *client, struct tide_wir
   return entry ? entry->object : NULL;
 }
 
-/* ---- from the command to its turn -------------------------------------------------------- */
+/* ---- from the command to its execution ---- */
 
 static enum tide_status check_command(struct tide_served *client,
                                       const struct tide_wire_view *view) {
@@ -26,7 +26,7 @@ static enum tide_status check_command(struct tide_served *client,
   return host->channel ? TIDE_INVALID : TIDE_OK;
 }
 
-/* Named and charged from here on. */
+/* Names the buffer and charges it to the client. */
 static enum tide_status name_buffer(struct tide_served *client,
                                     const struct tide_wire_command *command,
                                     struct tide_entry **out_entry) {
@@ -43,9 +43,11 @@ static enum tide_status name_buffer(struct tide_served *client,
   return TIDE_OK;
 }
 
-/* The answer is awaited from here on. */
-static enum tide_status await(struct tide_served *client, const struct tide_wire_view *view,
-                              struct tide_point *out_device, struct tide_pending **out_pending) {
+/* Reserves the wait for the answer. */
+static enum tide_status reserve_answer(struct tide_served *client,
+                                       const struct tide_wire_view *view,
+                                       struct tide_point *out_device,
+                                       struct tide_pending **out_pending) {
   enum tide_status status = tide_entry_point(client, view->points[0], out_device);
   if (status == TIDE_OK) status = tide_pending_begin(client, view->command->answer, out_pending);
   if (status != TIDE_OK) return status;
@@ -56,9 +58,9 @@ static enum tide_status await(struct tide_served *client, const struct tide_wire
   return TIDE_OK;
 }
 
-static enum tide_status queue(struct tide_served *client, struct tide_line *line,
-                              struct tide_entry *buffer, struct tide_point device,
-                              struct tide_pending *pending) {
+static enum tide_status queue_allocation(struct tide_served *client, struct tide_line *line,
+                                         struct tide_entry *buffer, struct tide_point device,
+                                         struct tide_pending *pending) {
   enum tide_status status = tide_line_allocate(line, buffer->object, device);
   if (status == TIDE_OK)
     status = tide_point_when_complete(client->service->points, device, &pending->complete);
@@ -74,8 +76,9 @@ enum tide_status tide_allocate(struct tide_served *client, const struct tide_wir
   struct tide_point device;
   enum tide_status status = channel ? check_command(client, view) : TIDE_NOT_FOUND;
   if (status == TIDE_OK) status = name_buffer(client, view->command, &buffer);
-  if (status == TIDE_OK) status = await(client, view, &device, &pending);
-  if (status == TIDE_OK) status = queue(client, channel->object, buffer, device, pending);
+  if (status == TIDE_OK) status = reserve_answer(client, view, &device, &pending);
+  if (status == TIDE_OK)
+    status = queue_allocation(client, channel->object, buffer, device, pending);
   else if (channel) tide_line_skip(channel->object, tide_refusal_cause(status));
   *later = status == TIDE_OK;
   if (status == TIDE_OK) return TIDE_OK;
@@ -83,7 +86,7 @@ enum tide_status tide_allocate(struct tide_served *client, const struct tide_wir
   return status; /* refuse.c breaks both points */
 }
 
-/* ---- from its turn to the client ----------------------------------------------------------- */
+/* ---- from its execution to the client ---- */
 
 void tide_allocate_over(struct tide_served *client, const struct tide_pending *pending,
                         enum tide_status status) {
@@ -91,7 +94,7 @@ void tide_allocate_over(struct tide_served *client, const struct tide_pending *p
   struct tide_entry *entry = tide_entry_find(client, pending->makes, TIDE_ENTRY_BUFFER);
   tide_wire_begin(&answer, TIDE_WIRE_ANSWER);
   answer.answer = pending->answer;
-  if (status == TIDE_OK && !entry) status = TIDE_CANCELLED; /* the name went before */
+  if (status == TIDE_OK && !entry) status = TIDE_CANCELLED; /* the name was destroyed before */
   answer.status = (uint32_t)status;
   if (status == TIDE_OK) {
     tide_served_send_buffer(client, &answer, pending->makes, pending->host);

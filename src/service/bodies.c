@@ -1,4 +1,4 @@
-/* What commands of clients can do: the service's own bodies, and those that its owner plugs in. */
+/* The bodies that clients may use: the service's own, and those that its owner plugs in. */
 #include "base/alloc.h"
 #include "base/text.h"
 #include "service/work.h"
@@ -28,7 +28,7 @@ static const struct tide_param flush_params[TIDE_WIRE_ARGUMENTS] = {
     RANGE("range 5", TIDE_PARAM_IN, true),  RANGE("range 6", TIDE_PARAM_IN, true),
     RANGE("range 7", TIDE_PARAM_IN, true),  RANGE("range 8", TIDE_PARAM_IN, true)};
 
-/* Memory is coherent on this device, so the end of a flush's operation is all that orders. */
+/* Memory is coherent on this device: a flush needs only its operation's end, which orders it. */
 static const struct tide_body own[TIDE_SESSION_BODIES] = {
     [TIDE_SESSION_NOTHING] = {{.name = "nothing", .host = body_nothing}, NULL, 0, "nothing"},
     [TIDE_SESSION_COPY] = {{.name = "copy", .host = body_copy}, copy_params, 2, "to = from"},
@@ -45,7 +45,7 @@ const struct tide_body *tide_service_body(const struct tide_service *service, ui
   return plugged && number < plugged->count ? &plugged->bodies[number] : NULL;
 }
 
-/* Clients have no file and no text to give. */
+/* True if a client can give such an argument: a client has no file or text to give. */
 static bool is_for_clients(enum tide_param_kind kind) {
   return kind != TIDE_PARAM_FILE && kind != TIDE_PARAM_TEXT;
 }

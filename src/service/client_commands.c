@@ -1,12 +1,12 @@
-/* The commands of clients, one function each. All names are the client's own; what they stand for
- * is looked up, never believed. */
+/* The commands of clients, one function each. All names are the client's own, and untrusted: each
+ * is looked up in the client's table. */
 #include "base/alloc.h"
 #include "service/served.h"
 #include "service/work.h"
 
 #include <unistd.h>
 
-/* What a command is executed with. */
+/* The context of one command. */
 struct call {
   struct tide_served *client;
   const struct tide_wire_view *view;
@@ -31,7 +31,7 @@ enum tide_status tide_entry_claim(struct tide_served *client, struct tide_wire_n
   if (name.handle == 0 || name.handle >= client->limits.handles) return TIDE_NOT_FOUND;
   struct tide_entry *entry = &client->entries[name.handle];
   if (entry->kind != TIDE_ENTRY_FREE || name.generation <= entry->generation) return TIDE_BUSY;
-  /* What it was before may still end something, and show it at this place. */
+  /* The entry's previous object may still end values and show them in this slot. */
   if (tide_load_acquire(&client->published->places[name.handle].busy)) return TIDE_BUSY;
   *out_entry = entry;
   return TIDE_OK;
@@ -60,7 +60,7 @@ static enum tide_status object_point(const struct call *c, struct tide_point *ou
   return tide_entry_point(c->client, point, out_point);
 }
 
-/* All points of the command. */
+/* Finds all points of the command. */
 static enum tide_status points_of(const struct call *c, struct tide_point *out_points) {
   for (size_t i = 0; i < c->view->point_count; i++) {
     enum tide_status status = tide_entry_point(c->client, c->view->points[i], &out_points[i]);
@@ -80,7 +80,7 @@ void tide_entry_free(struct tide_served *client, struct tide_entry *entry) {
       client->timelines--;
       break;
     case TIDE_ENTRY_COMPOUND:
-      entry->base.value = 1; /* the one that a compound has */
+      entry->base.value = 1; /* a compound has one value */
       (void)!tide_compound_destroy(client->client, entry->base);
       client->timelines--;
       break;
@@ -139,8 +139,8 @@ static enum tide_status call_fulfil(const struct call *c) {
   return tide_future_fulfil(entry->object, c->command->value, NULL);
 }
 
-/* TIDE_TIMEOUT and TIDE_BUSY are "not yet" to whoever looks at a value: broken with one of these,
- * it would leave the others asleep for ever. */
+/* TIDE_TIMEOUT and TIDE_BUSY mean "not yet" to the readers of a value: a point broken with one of
+ * these would leave its waiters asleep for ever. */
 static bool says_not_yet(uint32_t cause) { return cause == TIDE_TIMEOUT || cause == TIDE_BUSY; }
 
 static enum tide_status call_break(const struct call *c) {
@@ -161,7 +161,7 @@ static enum tide_status call_destroy(const struct call *c) {
 /* ---- compounds --------------------------------------------------------------------------------
  */
 
-/* Its point has just been made, as the base of the entry that was claimed for it. */
+/* Names a compound: its point was just made as the base of the claimed entry. */
 static void name_compound(const struct call *c, struct tide_entry *entry) {
   struct tide_served *client = c->client;
   entry->kind = TIDE_ENTRY_COMPOUND;
@@ -182,7 +182,7 @@ static enum tide_status call_compound(const struct call *c) {
   return status;
 }
 
-/* A point of another service's, which this client speaks for. */
+/* Makes a point of another service, for which this client reports. */
 static enum tide_status call_stand_in(const struct call *c) {
   struct tide_served *client = c->client;
   struct tide_entry *entry;
@@ -190,14 +190,14 @@ static enum tide_status call_stand_in(const struct call *c) {
   if (status != TIDE_OK) return status;
   if (!c->command->number || client->rule->speaks != c->command->number) return TIDE_DENIED;
   if (client->timelines >= client->limits.timelines) return TIDE_FULL;
-  /* For ever is not for clients to say. */
+  /* A client may not ask for an unlimited deadline: 0 is the default one. */
   uint64_t deadline = c->command->deadline == TIDE_FOREVER ? 0 : c->command->deadline;
   status = tide_stand_in_create(client->client, c->command->number, deadline, &entry->base);
   if (status == TIDE_OK) name_compound(c, entry);
   return status;
 }
 
-/* *out_point: the one point that a compound has. TIDE_NOT_FOUND; the refusal of a refused one. */
+/* *out_point: the only point of a compound. TIDE_NOT_FOUND; the refusal of a refused compound. */
 static enum tide_status find_compound(const struct call *c, struct tide_point *out_point) {
   const struct tide_entry *entry = tide_entry_find(c->client, c->command->object, TIDE_ENTRY_FREE);
   if (!entry || entry->kind != TIDE_ENTRY_COMPOUND) return why_none(entry);
@@ -288,7 +288,7 @@ static enum tide_status call_schedulable(const struct call *c) {
   return status;
 }
 
-/* Forgotten or not, it is answered: by the wait, or here. */
+/* Answers a forgotten wait. A wait that cannot be cancelled sends its own answer. */
 static enum tide_status call_forget(const struct call *c) {
   if (!tide_pending_forget(c->client, c->command->number)) return TIDE_OK;
   struct tide_wire_message answer;

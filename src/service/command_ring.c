@@ -6,7 +6,8 @@ static unsigned char *cell_at(const struct tide_ring *ring, uint64_t count) {
   return ring->shared->cells + (count & (ring->size - 1)) * TIDE_WIRE_CELL;
 }
 
-/* A record that goes over the end of the ring goes on at its beginning. */
+/* Returns the number of cells before the ring's end: the rest of a record continues at its
+ * beginning. */
 static uint32_t cells_to_end(const struct tide_ring *ring, uint64_t count, uint32_t cells) {
   uint64_t left = ring->size - (count & (ring->size - 1));
   return left < cells ? (uint32_t)left : cells;
@@ -17,16 +18,15 @@ bool tide_ring_has_capacity(const struct tide_ring *ring, uint32_t cells) {
   return ring->count - read + cells <= ring->size;
 }
 
-/* Both sides exchange `parked`. Either the reader sees 1 here, and wakes; or this exchange comes
- * behind the reader's, and what that one has read is seen here. */
+/* Both sides exchange `parked`. Either the reader sees 1 here, and wakes; or this exchange follows
+ * the reader's, and all its reads are visible here. */
 bool tide_ring_must_park(struct tide_ring *ring, uint32_t cells, uint32_t *out_unparks) {
   *out_unparks = tide_load_acquire(&ring->shared->unparks);
   (void)tide_exchange(&ring->shared->parked, 1u);
   return !tide_ring_has_capacity(ring, cells);
 }
 
-/* `parked` is no word to sleep on: another thread may set it again between an unpark and the sleep.
- */
+/* A thread cannot sleep on `parked`: another may set it again between an unpark and the sleep. */
 void tide_ring_park(const struct tide_ring *ring, uint32_t unparks,
                     const struct tide_platform *platform, uint64_t deadline) {
   struct tide_word word = {&ring->shared->unparks, unparks};

@@ -1,10 +1,10 @@
-/* Connections until their hello: let in, heard, or sent away.
+/* Connections until their hello: admitted, read, or sent away.
  *
- * A connection that says nothing has cost its owner nothing. So the silent ones take no place of
- * those that are clients: they have a short time and a share of their own, for each uid and for all
- * uids together, and where a share is used up the oldest of it goes. A hello mostly lies in the
- * socket when the connection is accepted; it is heard there and then, and again before a connection
- * is sent away, so that only a connection without a hello ever is. */
+ * A silent connection has cost its owner nothing. So silent connections take no client's capacity:
+ * they have a short time and a share of their own, for each uid and for all uids together. When a
+ * share is used up, its oldest connection is sent away. A hello usually lies in the socket when the
+ * connection is accepted. The service reads it at once, and again before it sends a connection
+ * away, so that only a connection without a hello is ever sent away. */
 #include "base/alloc.h"
 #include "service/served.h"
 
@@ -38,13 +38,13 @@ void tide_served_turn_away(struct tide_service *service, int socket, enum tide_s
   tide_service_notify(service, TIDE_SERVICE_TURNED_AWAY, &stranger, status, NULL);
 }
 
-/* ---- what a client gets ------------------------------------------------------------------ */
+/* ---- a client's tables and memory ---- */
 
 static enum tide_status make_tables(struct tide_served *client) {
   const struct tide_allocator *allocator = client->service->context->allocator;
   client->entries = tide_alloc(allocator, client->limits.handles, sizeof *client->entries);
   if (!client->entries) return TIDE_NOMEM;
-  /* Before anything else can fail: tide_served_end walks the lists of a table that exists. */
+  /* Before the next call can fail: tide_served_end walks the lists of a table that exists. */
   for (uint32_t i = 0; i < client->limits.handles; i++) tide_list_init(&client->entries[i].grants);
   client->pendings = tide_alloc(allocator, client->limits.waits, sizeof *client->pendings);
   client->outgoing_capacity = client->limits.waits + TIDE_REFUSALS_ROOM;
@@ -99,15 +99,15 @@ static bool has_all_clients(const struct tide_service *service, const struct tid
          user->clients >= user->rule->connections;
 }
 
-/* A client that went just now has made room, even if its end has not been told. */
+/* True if no further client fits. Counts hang-ups that epoll has not reported yet as capacity. */
 static bool is_full(struct tide_service *service, const struct tide_user *user) {
   if (!has_all_clients(service, user)) return false;
   tide_leave_look(service, user->clients >= user->rule->connections ? user : NULL);
   return has_all_clients(service, user);
 }
 
-/* Makes a client of the connection, or ends it. While what others of its uid have left behind takes
- * the room, it waits. */
+/* Makes a client of the connection, or ends it. The connection waits while leaving clients hold the
+ * capacity. */
 static void welcome_client(struct tide_served *client) {
   struct tide_service *service = client->service;
   if (!tide_leave_make_room(service, client->user)) return;
@@ -118,7 +118,7 @@ static void welcome_client(struct tide_served *client) {
     tide_served_end(client, status == TIDE_LOST ? TIDE_OK : status);
     return;
   }
-  /* The client has it: no other process is ever given its ring. */
+  /* The client has its descriptor: no other process is ever given the ring. */
   tide_mapping_keep(&client->ring_memory);
   client->is_welcome = true;
   tide_list_remove(&client->link);
@@ -127,7 +127,7 @@ static void welcome_client(struct tide_served *client) {
   tide_served_wake(client);
 }
 
-/* From here on the connection takes a client's place. */
+/* Counts the connection as a client from here on. */
 static enum tide_status take_hello(struct tide_served *client,
                                    const struct tide_wire_message *raw) {
   struct tide_service *service = client->service;
@@ -178,7 +178,7 @@ static struct tide_served *oldest_of(struct tide_service *service, const struct 
   return TIDE_CONTAINER(link, struct tide_served, link);
 }
 
-/* Returns the user with the most silent connections, of which the newest one of `user` is still to
+/* Returns the user with the most silent connections. The newest one counted for `user` is still to
  * be accepted. */
 static struct tide_user *most_silent(struct tide_service *service, const struct tide_user *user) {
   struct tide_user *most = NULL;
@@ -192,8 +192,8 @@ static struct tide_user *most_silent(struct tide_service *service, const struct 
   return most;
 }
 
-/* Makes room for the silent connection that the user's count already has. Where the share of all is
- * used up, the user with the most of them loses its oldest. */
+/* Ends silent connections to make space for the one that the user's count already has. When the
+ * share of all is used up, the user with the most of them loses its oldest. */
 static void make_room(struct tide_service *service, struct tide_user *user) {
   if (user->hellos > HELLOS_OF_ONE) end_silent(oldest_of(service, user), TIDE_FULL);
   if (service->hello_count >= HELLOS_OF_ALL)
@@ -203,7 +203,7 @@ static void make_room(struct tide_service *service, struct tide_user *user) {
 uint64_t tide_hellos_expire(struct tide_service *service) {
   if (tide_list_empty(&service->hellos)) return TIDE_FOREVER;
   uint64_t now = tide_service_now();
-  while (!tide_list_empty(&service->hellos)) { /* in the order of their deadlines */
+  while (!tide_list_empty(&service->hellos)) { /* the list is in the order of the deadlines */
     struct tide_served *oldest = TIDE_CONTAINER(service->hellos.next, struct tide_served, link);
     if (oldest->hello_before > now) return oldest->hello_before;
     end_silent(oldest, TIDE_TIMEOUT);
@@ -215,7 +215,7 @@ uint64_t tide_hellos_expire(struct tide_service *service) {
 
 static enum tide_status admit_connection(struct tide_service *service, int socket,
                                          struct ucred peer, struct tide_user *user) {
-  /* Holds the record: the look for hang-ups may end the last client of the uid. */
+  /* Keeps the record: the check for hang-ups may end the uid's last client. */
   user->hellos++;
   bool full = is_full(service, user);
   struct tide_served *client =

@@ -1,17 +1,17 @@
-/* Clients whose peer has hung up.
+/* Clients with a hung-up peer.
  *
  *      client --- hang-up ---> leaving --- its ring is read ---> ended
  *                                 |
- *                                 +-- paced, for TIDE_GRACE, or its place is wanted --> ended
+ *                                 +-- paced, for TIDE_GRACE, or its capacity is needed --> ended
  *
- * What lay in the ring at the hang-up is still run: in ordinary rounds, at the pace of the uid, and
- * of one uid one ring at a time, so that all that a uid leaves behind has the share of one client.
- * The ring with the least in it is the first: what its owner owes soon breaks.
+ * The commands in the ring at the hang-up still run: in ordinary rounds, at the pace of the uid,
+ * and one ring of a uid at a time. So all leaving clients of a uid have the share of one client.
+ * The ring with the least left is read first: the promises of its client break soon.
  *
- * A leaving client takes no place of a connected one. There is a share for those that leave, too,
- * so that they don't pile up; where that is used up, what is drained or paced makes room. Where
- * nothing is, a uid with fewer leaving clients does not wait for the rings of the uid with the
- * most: one of these ends without its ring being read. */
+ * A leaving client takes no connected client's capacity. Leaving clients have a share of their own,
+ * so that they don't pile up; when the share is used up, a drained or paced client ends early. If
+ * there is none, a uid with fewer leaving clients does not wait for the rings of the uid with the
+ * most: one of these clients ends unread. */
 #include "base/alloc.h"
 #include "service/served.h"
 
@@ -26,7 +26,7 @@ static uint64_t cells_left(const struct tide_served *client) {
   return client->leave_at - client->ring.count;
 }
 
-/* True if there is something to be read now. */
+/* True if the ring has commands to be read now. */
 static bool is_waiting(const struct tide_served *client) {
   return !client->paced_until && !tide_leave_is_drained(client);
 }
@@ -71,8 +71,8 @@ static void count_leaving(struct tide_served *client) {
   tide_list_push_back(&service->leaving, &client->link);
 }
 
-/* Another holder of the ring may still write into it, which nobody reads. The socket would tell of
- * its end again and again. */
+/* Reads end at the present count: another holder of the ring may still write into it. The client's
+ * descriptors leave epoll: the socket would report its end again and again. */
 void tide_leave_begin(struct tide_served *client) {
   struct tide_service *service = client->service;
   uint64_t written = tide_ring_written(&client->ring);
@@ -108,8 +108,8 @@ void tide_leave_end(struct tide_served *client) {
   service->leaving_parts -= client->limits.parts;
 }
 
-/* True if those that leave, and what the gone have queued, use less than what is kept for them.
- * What the gone have queued is soon cancelled when it is much (line.c). */
+/* True if leaving clients, and the queued commands of gone ones, use less than their share. When
+ * the queued commands are many, tide_lines_reap soon cancels them. */
 static bool is_room_left(const struct tide_service *service) {
   struct tide_points *points = service->points;
   struct tide_lock *lock = tide_points_lock(points);
@@ -119,7 +119,7 @@ static bool is_room_left(const struct tide_service *service) {
   return enough && service->leaving_parts <= service->spare_parts;
 }
 
-/* Ends the oldest of those that leave, of the user or (NULL) of all, if it is drained or paced. */
+/* Ends the oldest drained or paced leaving client, of the user or (NULL) of all. False: none. */
 static bool end_oldest(struct tide_service *service, const struct tide_user *user) {
   for (struct tide_link *link = service->leaving.next; link != &service->leaving;
        link = link->next) {
@@ -144,8 +144,8 @@ static const struct tide_user *most_leaving(const struct tide_service *service, 
   return most;
 }
 
-/* Ends one leaving client of the uid with the most, unless `user` has as many: that with the most
- * in its ring, which would be read last. */
+/* Ends, unread, a leaving client of the uid with the most, unless `user` has as many. The client is
+ * that with the most left in its ring, which would be read last. */
 static bool end_unread(struct tide_service *service, const struct tide_user *user) {
   const struct tide_user *most = most_leaving(service, user->leaving);
   struct tide_served *last = NULL;
@@ -168,9 +168,9 @@ bool tide_leave_make_room(struct tide_service *service, const struct tide_user *
   return true;
 }
 
-/* ---- hang-ups that epoll is still to tell of ---- */
+/* ---- hang-ups that epoll has not reported yet ---- */
 
-#define LOOKED_AT 64u /* at a time */
+#define LOOKED_AT 64u /* clients in one poll */
 
 static void leave_if_gone(struct tide_served *const *clients, uint32_t count) {
   struct pollfd looks[LOOKED_AT];
@@ -187,7 +187,7 @@ void tide_leave_look(struct tide_service *service, const struct tide_user *user)
   struct tide_link *link = service->clients.next;
   while (link != &service->clients) {
     struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
-    link = link->next; /* the next one stays where it is */
+    link = link->next; /* the call below unlinks only clients before it */
     if (!user || client->user == user) some[count++] = client;
     if (count < LOOKED_AT) continue;
     leave_if_gone(some, count);

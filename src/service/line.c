@@ -1,10 +1,10 @@
-/* Channels of clients, and what is queued on them. */
+/* Clients' channels, and the commands queued on them. */
 #include "base/alloc.h"
 #include "service/work.h"
 
-#define CLOSING_MOST 1024u        /* channels of those who are gone that may still finish */
-#define ORPHANS_MOST (1ull << 30) /* bytes of buffers that they may still use */
-#define REAP_TIME 1000000ull      /* ns in which lines are freed at a time */
+#define CLOSING_MOST 1024u        /* channels of gone clients that may still finish */
+#define ORPHANS_MOST (1ull << 30) /* bytes of buffers that these may still use */
+#define REAP_TIME 1000000ull      /* ns in which one reap may free lines */
 
 /* ---- jobs ------------------------------------------------------------------------------ */
 
@@ -28,19 +28,19 @@ static void show_over(struct tide_line *line, bool closed) {
   tide_values_publish(&line->published->values, line->place, &news);
 }
 
-/* Under the scheduler's lock. */
+/* Called under the scheduler's lock. */
 static void job_over(struct tide_job *job) {
   struct tide_line *line = job->line;
-  if (job->made) tide_store_fail(job->made, TIDE_CANCELLED); /* unless it was made */
+  if (job->made) tide_store_fail(job->made, TIDE_CANCELLED); /* no effect if it was made */
   for (uint32_t i = 0; i < job->store_count; i++) tide_store_drop(job->stores[i]);
   job->next = line->free;
   line->free = job;
-  tide_store_release(&line->over, line->over + 1); /* others look at it without the lock */
+  tide_store_release(&line->over, line->over + 1); /* read elsewhere without the lock */
   show_over(line, false);
 }
 
-/* Finds the memory of late buffers: those of the body are in `stores`, from `store` to `end`.
- * TIDE_INVALID: a buffer is not made yet, so the command did not wait for its `device` point. */
+/* Finds the memory of late buffers: the body's are `stores` from `store` to `end`. TIDE_INVALID: a
+ * buffer is not made yet, so the command did not wait for its `device` point. */
 static enum tide_status find_late(struct tide_job *job, unsigned which, uint32_t store,
                                   uint32_t end) {
   const struct tide_body *body = which ? job->other : job->body;
@@ -152,12 +152,12 @@ static enum tide_status fill_job(struct tide_served *client, struct tide_job *jo
 /* A command's points. */
 struct named {
   struct tide_point points[TIDE_WIRE_POINTS];
-  size_t wait_count; /* the first ones; the others begin at the command's wait_count */
+  size_t wait_count; /* the first ones; the retired points begin at the command's wait_count */
   bool cancels, chooses;
-  bool otherwise; /* chosen already: nobody has promised the point, or its timeline is gone */
+  bool otherwise; /* the choice is made: the point has no promise, or its timeline is gone */
 };
 
-/* True if the timeline of a redeemed point is gone, with its owner perhaps: the point is broken. */
+/* True if the timeline of a redeemed point is gone, perhaps with its owner: the point is broken. */
 static bool is_gone(const struct tide_line *line, struct tide_point point) {
   struct tide_lock *lock = lock_of(line);
   bool gone = tide_point_find_timeline(line->service->points, point) == NULL;
@@ -165,7 +165,7 @@ static bool is_gone(const struct tide_line *line, struct tide_point point) {
   return gone;
 }
 
-/* True if a choice names a point that its owner has not promised: the point has not retired. */
+/* True if the chosen point is a redeemed one without a promise: the point has not retired. */
 static bool is_nothing(const struct tide_served *client, const struct tide_wire_point *choice,
                        struct tide_point point) {
   enum tide_point_state state;
@@ -173,20 +173,22 @@ static bool is_nothing(const struct tide_served *client, const struct tide_wire_
   return tide_point_state(client->service->points, point, &state, NULL) == TIDE_NOT_FOUND;
 }
 
-/* Checks that a trusted client, on whose channels others rely, waits for scheduled points only. */
+/* Checks that a trusted client waits only for scheduled points, since others rely on its
+ * channels. */
 static enum tide_status check_trust(const struct tide_served *client,
                                     const struct tide_wire_point *wait, struct tide_point point) {
   const struct tide_entry *entry = &client->entries[wait->name.handle];
   enum tide_point_state state;
   if (!client->rule->trusted) return TIDE_OK;
   if (entry->kind != TIDE_ENTRY_FOREIGN || entry->writable)
-    return TIDE_OK; /* its owner is trusted */
+    return TIDE_OK; /* the point's owner is trusted */
   enum tide_status status = tide_point_state(client->service->points, point, &state, NULL);
   if (status != TIDE_OK) return status;
   return state == TIDE_POINT_PROMISED ? TIDE_DENIED : TIDE_OK;
 }
 
-/* Checks the waits, and leaves out those for broken points where the command runs despite them. */
+/* Checks the waits. A command that runs despite broken points loses its waits for gone
+ * timelines. */
 static enum tide_status check_waits(const struct tide_served *client, const struct tide_line *line,
                                     const struct tide_wire_view *view, struct named *named) {
   bool despite = view->command->flags & TIDE_WIRE_DESPITE_BROKEN;
@@ -227,8 +229,8 @@ static enum tide_status submit_job(struct tide_line *line, struct tide_job *job,
   return tide_queue_submit(line->queue, &operation, NULL, NULL);
 }
 
-static enum tide_status resolve(struct tide_served *client, const struct tide_line *line,
-                                const struct tide_wire_view *view, struct named *out) {
+static enum tide_status resolve_points(struct tide_served *client, const struct tide_line *line,
+                                       const struct tide_wire_view *view, struct named *out) {
   const struct tide_wire_command *command = view->command;
   if (command->wait_count > TIDE_POINTS_MAX || command->retire_count > TIDE_POINTS_MAX)
     return TIDE_INVALID;
@@ -245,8 +247,8 @@ static enum tide_status resolve(struct tide_served *client, const struct tide_li
   return check_waits(client, line, view, out);
 }
 
-/* The command was not queued (`job` NULL: there was no room), and its client has queued others
- * behind it: it fails its channel as if it had failed in its place. */
+/* Ends a command that was not queued (`job` NULL: no free job). The client has queued commands
+ * behind it, so its channel fails as if the command had failed. */
 static enum tide_status give_back(struct tide_line *line, struct tide_job *job,
                                   enum tide_status status) {
   struct tide_lock *lock = lock_of(line);
@@ -288,7 +290,7 @@ enum tide_status tide_line_submit(struct tide_served *client, struct tide_line *
   struct named named;
   struct tide_job *job = take_job(line);
   line->submitted++;
-  enum tide_status status = job ? resolve(client, line, view, &named) : TIDE_FULL;
+  enum tide_status status = job ? resolve_points(client, line, view, &named) : TIDE_FULL;
   if (status == TIDE_OK) status = fill_job(client, job, view);
   if (status == TIDE_OK) status = submit_job(line, job, view, &named);
   if (status == TIDE_OK) return TIDE_OK;
@@ -381,8 +383,8 @@ static bool is_over(const struct tide_line *line) {
   return done;
 }
 
-/* True if clients that are gone hold more than they may together: channels, memory, or the slots of
- * timelines that new clients need. */
+/* True if gone clients together hold too much: channels, memory, or the slots of timelines that new
+ * clients need. */
 static bool is_crowded(const struct tide_service *service) {
   struct tide_points *points = service->points;
   struct tide_lock *lock = tide_points_lock(points);
@@ -397,7 +399,7 @@ bool tide_lines_reap(struct tide_service *service) {
   while (link != &service->closing) {
     struct tide_line *line = TIDE_CONTAINER(link, struct tide_line, link);
     link = link->next;
-    /* The oldest are the first. */
+    /* The list is in order of age: the oldest channels are cancelled first. */
     bool crowded = is_crowded(service);
     if (line->queue && (crowded || line->close_by <= tide_service_now())) {
       tide_queue_destroy(line->queue);

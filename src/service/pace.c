@@ -1,22 +1,22 @@
-/* A client that is refused too often is left alone for a while.
+/* A client that is refused too often is not read for a while.
  *
- * Each refused command costs its uid some time that has not come yet: `refused_until` is how far
- * the future is used up. While that is more than BURST, a client whose command is refused is not
- * read until it is less again: its ring stays as it is, and its bell is not heard. The socket is:
- * the client is told what it is owed.
+ * Each refused command charges its uid some future time, which ends at `refused_until`. While that
+ * is more than BURST ahead, a client with a refused command is paused until it is less again: its
+ * ring is not read and its bell is ignored. Its socket is still served, so that it gets its
+ * answers.
  *
- * The time is the uid's, so that a client cannot get a new one by connecting again, and so that a
- * ring that was left full has its price, too. A client of the uid that is refused nothing never
- * waits for the others. */
+ * The time is the uid's, so that a client cannot get rid of it by connecting again, and so that a
+ * full ring that is left behind has its price, too. A client without refused commands never waits
+ * for others of its uid. */
 #include "service/work.h"
 
 #include <sys/epoll.h>
 
 #define SECOND 1000000000ull
 #define BURST (4 * SECOND)
-#define PAUSE (SECOND / 10) /* at least: each takes system calls */
-#define TICK (SECOND / 64)  /* pauses end together, in one look */
-#define WHOLE 4u            /* parts of a refusal that the client could have avoided */
+#define PAUSE (SECOND / 10) /* the shortest pause: each takes system calls */
+#define TICK (SECOND / 64)  /* pauses end together, at multiples of this */
+#define WHOLE 4u            /* parts that a refusal counts if the client could have avoided it */
 
 static bool names_all(struct tide_served *client, const struct tide_wire_view *view) {
   if (!tide_entry_find(client, view->command->object, TIDE_ENTRY_FREE)) return false;
@@ -25,14 +25,14 @@ static bool names_all(struct tide_served *client, const struct tide_wire_view *v
   return true;
 }
 
-/* Returns the parts that a refusal counts: WHOLE if the client could have avoided it, one if it
- * came of other clients, of time or of quotas, none at the end of a list. */
+/* Returns the parts that a refusal counts: WHOLE if the client could have avoided it, one if other
+ * clients, time or quotas caused it, none at the end of a list. */
 static uint64_t refusal_parts(struct tide_served *client, const struct tide_wire_view *view,
                               enum tide_status status) {
   switch (status) {
     case TIDE_NOT_FOUND:
       if (view->command->op == TIDE_WIRE_STATS) return 0;
-      return names_all(client, view) ? 1 : WHOLE; /* of the value, which may still be promised */
+      return names_all(client, view) ? 1 : WHOLE; /* 1: the value may still be promised */
     case TIDE_INVALID:
     case TIDE_CORRUPT:
     case TIDE_DENIED:

@@ -8,14 +8,14 @@ struct reader {
   size_t length, at;
   uint32_t line;
   size_t line_start;
-  const char *word; /* the one that was read last */
+  const char *word; /* the word that was read last */
   size_t size;
   struct tide_diag *diag;
 };
 
 static enum tide_status refuse_word(const struct reader *r, const char *what) {
   uint32_t column = (uint32_t)((size_t)(r->word - r->text) - r->line_start + 1);
-  /* Shown as it is only where it is a plain word. */
+  /* Quotes the word only if all its characters are printable. */
   for (size_t i = 0; i < r->size; i++)
     if (r->word[i] < '!' || r->word[i] > '~')
       return tide_diag_at(r->diag, TIDE_CORRUPT, r->line, column, "%s", what);
@@ -24,7 +24,7 @@ static enum tide_status refuse_word(const struct reader *r, const char *what) {
                       r->word);
 }
 
-/* The next word of this line; false: it is over. */
+/* Reads the next word of this line. False: the line has ended. */
 static bool next_word(struct reader *r) {
   while (r->at < r->length && (r->text[r->at] == ' ' || r->text[r->at] == '\t')) r->at++;
   r->word = r->text + r->at;
@@ -115,7 +115,7 @@ static enum tide_status read_rule(struct reader *r, struct tide_policy_rule *rul
     else status = read_key(r, rule);
     if (status != TIDE_OK) return status;
   }
-  uint32_t cells = 64; /* of the ring: a power of two */
+  uint32_t cells = 64; /* the ring's size must be a power of two */
   while (cells < rule->limits.cells) cells *= 2;
   rule->limits.cells = cells;
   return TIDE_OK;

@@ -1,8 +1,8 @@
-/* What ends is shown in shared memory, at once and on whichever thread it ends. */
+/* Publishes ended values in shared memory, at once and on the thread where they end. */
 #include "base/alloc.h"
 #include "service/served.h"
 
-static void destroy(struct tide_published *published) {
+static void free_published(struct tide_published *published) {
   struct tide_service *service = published->service;
   struct tide_lock *lock = tide_points_lock(service->points);
   tide_list_remove(&published->link);
@@ -13,11 +13,11 @@ static void destroy(struct tide_published *published) {
 }
 
 void tide_published_release(struct tide_published *published) {
-  if (published && tide_fetch_sub(&published->references, 1u) == 1) destroy(published);
+  if (published && tide_fetch_sub(&published->references, 1u) == 1) free_published(published);
 }
 
-/* Runs without the lock. It is not pending before it wakes: whoever publishes meanwhile either sees
- * that, or has stored before this wakes. */
+/* Wakes the slot's readers. Runs without the lock. `pending` is cleared before the wake: a thread
+ * that publishes meanwhile either sees it cleared, or has stored its value before this wake. */
 static void wake_publication(struct tide_node *node, enum tide_status status) {
   struct tide_publication *at = TIDE_CONTAINER(node, struct tide_publication, wake);
   struct tide_published *published = at->owner;
@@ -93,7 +93,7 @@ void tide_publish_observe(void *user, const struct tide_observed *what, struct t
                                   .ended = what->ended,
                                   .status = (uint32_t)what->status,
                                   .closed = what->closed};
-  /* Whoever sees it closed may use the place again. */
+  /* Before the closed state is shown: a client that sees it may reuse the slot. */
   if (what->closed) tide_store_release(&at->busy, 0u);
   if (what->none_from)
     tide_values_end(&published->values, of->place, what->none_from, what->status);
@@ -104,7 +104,7 @@ void tide_publish_observe(void *user, const struct tide_observed *what, struct t
   }
   if (!what->closed) return;
   *of = (struct tide_place_of){NULL, 0};
-  tide_fetch_sub(&published->references, 1u); /* the wake has one: it is not the last */
+  tide_fetch_sub(&published->references, 1u); /* not the last reference: the wake has one */
 }
 
 void tide_published_fail_all(struct tide_service *service, enum tide_status status) {

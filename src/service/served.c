@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define BELL_BIT 1u /* of an event's data: the client's bell, not its socket */
+#define BELL_BIT 1u /* marks the data of an event of the bell, not the socket */
 
 static const struct tide_allocator *allocator_of(const struct tide_served *client) {
   return client->service->context->allocator;
@@ -35,7 +35,7 @@ static void flush_outgoing(struct tide_served *client) {
       client->outgoing_descriptors--;
     }
     client->outgoing_first = (client->outgoing_first + 1) % client->outgoing_capacity;
-    client->outgoing_count--; /* TIDE_LOST: the hang-up's event follows */
+    client->outgoing_count--; /* after TIDE_LOST the hang-up's event follows */
   }
   if (!client->outgoing_count) client->outgoing_first = 0;
   listen_for_room(client, client->outgoing_count > 0);
@@ -68,7 +68,7 @@ void tide_served_send_buffer(struct tide_served *client, const struct tide_wire_
 
 /* ---- the bell ---------------------------------------------------------------------------- */
 
-/* Returns the event that epoll is given: each write is an edge, so no read is needed. */
+/* Returns the event for epoll: edge-triggered, so no read is needed. */
 struct epoll_event tide_served_bell_event(const struct tide_served *client) {
   return (struct epoll_event){.events = EPOLLIN | EPOLLET,
                               .data.u64 = (uint64_t)(uintptr_t)client | BELL_BIT};
@@ -88,7 +88,7 @@ static void send_refusal(struct tide_served *client, const struct tide_wire_comm
   if (!client->user->is_told)
     tide_service_notify(client->service, TIDE_SERVICE_REFUSED, client, status,
                         tide_wire_op_name(command->op));
-  /* Answers that are still to come keep their room. */
+  /* Answers that are still to come keep their entries. */
   if (client->outgoing_count + client->pending_count + 1 >= client->outgoing_capacity) {
     client->dropped++;
     return;
@@ -149,8 +149,8 @@ void tide_served_begin_round(struct tide_service *service) {
   service->seen_own = tide_service_own_time();
 }
 
-/* Returns the time that the command cost, without the time of other threads on this processor. The
- * thread's own time takes a system call, so short commands are not looked at. */
+/* Returns the time that the command cost, without the time of other threads on this processor.
+ * Reading the thread's own time is a system call, so short commands are not corrected. */
 static uint64_t cost_of(struct tide_service *service, uint64_t begin, uint64_t end) {
   uint64_t cost = end - begin;
   if (cost < TIDE_ROUND_LONG) return cost;
@@ -162,10 +162,10 @@ static uint64_t cost_of(struct tide_service *service, uint64_t begin, uint64_t e
   return cost > lost ? cost - lost : 0;
 }
 
-/* Returns the time that the client may take in this round. A long command takes more than its
- * client's share: the client then waits until later shares have made up for the debt. Of the shares
- * of idle rounds at most the largest one is kept, so a client with few commands is served at once.
- */
+/* Returns the time that the client may use in this round. A long command may use more than the
+ * client's share: the client then waits until later shares have made up for the excess. Of the
+ * shares of idle rounds at most the largest is kept; so a client with few commands is served at
+ * once. */
 static int64_t credit_of(const struct tide_served *client) {
   const struct tide_service *service = client->service;
   int64_t most = (int64_t)(service->share > TIDE_ROUND_TIME ? service->share : TIDE_ROUND_TIME);
@@ -250,7 +250,7 @@ static void say_goodbye(struct tide_served *client, enum tide_status cause) {
   (void)!tide_message_send(client->socket, &goodbye, NULL, 0);
 }
 
-/* Takes the connection out of the counts of its uid and of all. */
+/* Removes the connection from the counts of its uid and of the service. */
 static void leave_user(struct tide_served *client) {
   struct tide_service *service = client->service;
   struct tide_user *user = client->user;
@@ -260,7 +260,7 @@ static void leave_user(struct tide_served *client) {
   tide_user_release(service, user);
 }
 
-/* Open promises break before any other object goes; queued commands go on. */
+/* Open promises break before any other object goes; queued commands still run. */
 void tide_served_end(struct tide_served *client, enum tide_status cause) {
   struct tide_service *service = client->service;
   tide_service_notify(service, client->is_welcome ? TIDE_SERVICE_GONE : TIDE_SERVICE_TURNED_AWAY,
@@ -277,7 +277,7 @@ void tide_served_end(struct tide_served *client, enum tide_status cause) {
   if (client->published) tide_mapping_keep(&client->published->mapping);
   tide_published_release(client->published);
   free_tables(client);
-  /* The peer holds the bell, too: closing this descriptor alone leaves it in epoll. */
+  /* The peer holds the bell, too: closing this descriptor alone would leave it in epoll. */
   if (client->bell >= 0) {
     epoll_ctl(service->epoll, EPOLL_CTL_DEL, client->bell, NULL);
     close(client->bell);

@@ -1,4 +1,4 @@
-/* The service's loop, its making and its end. */
+/* The service's loop, its creation and its end. */
 #include "base/params.h"
 #include "base/alloc.h"
 #include "base/text.h"
@@ -14,10 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ACCEPTS 16                /* a round */
-#define ADMISSION_TIME 1000000ull /* ns a round: making a client takes many system calls */
+#define ACCEPTS 16                /* connections per round */
+#define ADMISSION_TIME 1000000ull /* ns per round: making a client takes many system calls */
 #define EVENTS 256
-#define REAP_MS 2 /* while channels of clients that are gone have something left */
+#define REAP_MS 2 /* the wait of the loop while channels of gone clients have commands left */
 
 void tide_service_kick(struct tide_service *service) {
   uint64_t one = 1;
@@ -50,8 +50,8 @@ void tide_service_notify(struct tide_service *service, enum tide_service_event_k
 
 /* ---- the loop ------------------------------------------------------------------------- */
 
-/* Accepts one connection with the spare descriptor, and turns it away: all others are used up. Left
- * in the backlog, the connection would wake the loop for ever. */
+/* Accepts one connection with the spare descriptor, and turns it away: all other descriptors are in
+ * use. A connection left in the backlog would wake the loop for ever. */
 static bool turn_away_one(struct tide_service *service) {
   if (service->spare < 0) return false;
   close(service->spare);
@@ -66,7 +66,7 @@ static bool may_admit(const struct tide_service *service) {
 }
 
 static void accept_some(struct tide_service *service) {
-  /* Another thread may have taken the spare's place once. */
+  /* Another thread may have taken the spare's descriptor at an earlier call. */
   if (service->spare < 0) service->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
   for (int i = 0; i < ACCEPTS && (i == 0 || may_admit(service)); i++) {
     int socket = accept4(service->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -78,7 +78,7 @@ static void accept_some(struct tide_service *service) {
 
 static void handle_client(struct tide_served *client, bool bell, uint32_t what) {
   if (client->is_ended) return; /* an earlier event of this batch ended it */
-  /* epoll reports the others again. One is heard in any case, however many connections come. */
+  /* epoll reports a skipped hello again. One is read in any case, however many connections come. */
   bool is_late_hello = client->hello_before != 0;
   if (is_late_hello && client->service->late_hellos++ && !may_admit(client->service)) return;
   if (bell) tide_served_wake(client);
@@ -97,7 +97,8 @@ static void handle_events(struct tide_service *service, const struct epoll_event
   }
 }
 
-/* Clients that have just woken have waited for the end of a round, and mostly have few commands. */
+/* Puts clients that have just woken first: they have waited for the end of a round, and mostly have
+ * few commands. */
 static void put_woken_first(struct tide_service *service) {
   while (!tide_list_empty(&service->woken)) {
     struct tide_link *last = service->woken.prev;
@@ -120,7 +121,7 @@ static void serve_round(struct tide_service *service) {
   uint64_t share = TIDE_ROUND_ALL / (active + 1);
   if (share > TIDE_ROUND_TIME) share = TIDE_ROUND_TIME;
   if (share < TIDE_ROUND_LEAST) share = TIDE_ROUND_LEAST;
-  /* Where all clients are in debt, larger shares end the debts in fewer rounds. */
+  /* When all clients have used too much before, larger shares end that in fewer rounds. */
   service->idle_rounds = service->served_last && !service->served ? service->idle_rounds + 1 : 0;
   service->share = share << (service->idle_rounds < 16 ? service->idle_rounds : 16);
   service->given += service->share;
@@ -136,7 +137,7 @@ static void serve_round(struct tide_service *service) {
   }
 }
 
-static int milliseconds(uint64_t until) {
+static int milliseconds_until(uint64_t until) {
   uint64_t now = tide_service_now();
   if (until == TIDE_FOREVER) return -1;
   return until <= now ? 0 : (int)((until - now) / 1000000u + 1);
@@ -149,8 +150,8 @@ static bool anything_finished(struct tide_service *service) {
   return some;
 }
 
-/* Reaps the channels of clients that are gone, not in each round: the look at all of them takes
- * time. True if some are left. */
+/* Reaps the channels of gone clients, but not in each round: a check of all channels takes time.
+ * True if some are left. */
 static bool reap_now_and_then(struct tide_service *service) {
   uint64_t now = tide_service_now();
   if (!tide_list_empty(&service->closing) && now - service->reaped < REAP_MS * 500000ull)
@@ -166,7 +167,7 @@ enum tide_status tide_service_run(struct tide_service *service) {
     bool left = reap_now_and_then(service) || !tide_list_empty(&service->waiting);
     uint64_t hellos = tide_hellos_expire(service);
     if (tide_list_empty(&service->active)) {
-      patience = milliseconds(service->paced_next < hellos ? service->paced_next : hellos);
+      patience = milliseconds_until(service->paced_next < hellos ? service->paced_next : hellos);
       if (left && (patience < 0 || patience > REAP_MS)) patience = REAP_MS;
       tide_store_ordered(&service->asleep, 1u);
       if (anything_finished(service) || tide_load_ordered(&service->stopping)) patience = 0;
@@ -198,7 +199,8 @@ static bool add_to_epoll(struct tide_service *service, int descriptor, void *nam
   return epoll_ctl(service->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
-/* Returns the first descriptor that no buffer may have: a quarter is left for connections. */
+/* Returns the first descriptor number that no buffer may have: a quarter is left for
+ * connections. */
 static int descriptors_for_buffers(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX) return INT_MAX;
@@ -219,15 +221,15 @@ static enum tide_status open_descriptors(struct tide_service *service, struct ti
   return TIDE_OK;
 }
 
-/* Returns room for the quotas of all clients, so that no client's use takes another's, and as much
- * again for the clients that leave and the commands of those that are gone (leave.c). */
+/* Returns the capacity for the quotas of all clients, so that no client uses another's. As much
+ * again is for leaving clients and the commands of gone ones (leave.c). */
 static uint32_t room_for(const struct tide_policy *policy, uint32_t most_each) {
   uint64_t all = 2 * (uint64_t)policy->clients * most_each;
   uint32_t most = (1u << 20) - TIDE_BROKEN_POINTS;
   return all > most ? most : (uint32_t)all;
 }
 
-/* Returns room for the parts of clients that leave. */
+/* Returns the capacity for the parts of leaving clients. */
 static uint32_t spare_for(const struct tide_policy *policy, uint32_t most_each) {
   uint32_t some = room_for(policy, most_each) / 8;
   return some > most_each ? some : most_each;
@@ -270,7 +272,7 @@ static void free_service(struct tide_service *service) {
   const struct tide_allocator *allocator = allocator_of(&service->params);
   if (service->context) {
     uint32_t places = service->points ? service->points->slot_count + 1 : 0;
-    tide_device_close(service->device); /* its threads may still report ends */
+    tide_device_close(service->device); /* the device's threads may still report ends */
     tide_client_destroy(service->self, TIDE_OK);
     tide_points_destroy(service->points);
     tide_free(service->context->allocator, service->places, places, sizeof *service->places);
@@ -340,7 +342,7 @@ static void end_all(struct tide_link *connections) {
     tide_served_end(TIDE_CONTAINER(connections->next, struct tide_served, link), TIDE_LOST);
 }
 
-/* Running bodies end. Processes that still map the values find them failed with TIDE_LOST. */
+/* Waits for running bodies. Processes that still map the values find them failed with TIDE_LOST. */
 void tide_service_destroy(struct tide_service *service) {
   if (!service) return;
   tide_published_fail_all(service, TIDE_LOST);

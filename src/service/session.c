@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_TIME 5000000000ull /* ns; the default deadline is that far away */
+#define CONNECT_TIME 5000000000ull /* ns until the default deadline */
 #define ANSWER_TIME 30000000000ull /* ns; the default patience */
 
 static const struct tide_allocator *allocator(void) { return tide_allocator_system(); }
@@ -92,7 +92,7 @@ static void release_view(struct tide_session *session, struct tide_values_view *
   tide_free(allocator(), view, 1, sizeof *view);
 }
 
-/* Frees a name whose object the service refused to make. */
+/* Frees a name after the service refused to make its object. */
 void tide_session_give_up(struct tide_session *session, struct tide_session_name *name) {
   session->timelines -= name->timeline;
   release_view(session, name->view);
@@ -135,7 +135,8 @@ void tide_session_add_label(struct tide_wire_record *record, const char *label) 
   if (length) memcpy(record->bytes + sizeof record->command, label, length);
 }
 
-/* Tells the service to destroy the object. The name is free once the service has done so. */
+/* Tells the service to destroy the object. A name with a slot is free once the service has done
+ * so. */
 static enum tide_status destroy_name(struct tide_session *session, struct tide_session_name *name) {
   struct tide_wire_record record = {
       .command = {.op = TIDE_WIRE_DESTROY, .object = tide_session_wire(session, name)}};
@@ -160,7 +161,7 @@ enum tide_status tide_session_destroy(struct tide_session *session, struct tide_
   return status;
 }
 
-/* A name that cannot be given back stays MAKING: no other object ever gets it. */
+/* A name stays MAKING if the command cannot be pushed: no other object ever gets it. */
 void tide_session_disown(struct tide_session *session, struct tide_session_name *name) {
   (void)!destroy_name(session, name);
 }
@@ -186,7 +187,8 @@ static void free_session(struct tide_session *session) {
   tide_free(allocator(), session, 1, sizeof *session);
 }
 
-/* Sleeps until the socket is ready for that, for a second at most. False: the deadline passed. */
+/* Sleeps until the socket is ready for the events, for a second at most. False: the deadline
+ * passed. */
 static bool poll_socket(const struct tide_session *session, short events, uint64_t deadline) {
   struct pollfd one = {.fd = session->socket, .events = events};
   uint64_t now = tide_service_now();
@@ -268,7 +270,7 @@ static enum tide_status open_socket(struct tide_session *session, const char *pa
 }
 
 /* Refuses the services of other users: at a path that they can write to they could listen first,
- * read all that this session says, and answer as they like. */
+ * read all that this session sends, and answer as they like. */
 static enum tide_status check_owner(const struct tide_session *session,
                                     const struct tide_session_params *params,
                                     struct tide_diag *diag) {
@@ -279,13 +281,13 @@ static enum tide_status check_owner(const struct tide_session *session,
                        params->socket, params->trust_uid ? params->trust_uid : own, uid);
 }
 
-/* Says hello and maps the memory that the welcome brings. */
+/* Sends the hello and maps the memory that the welcome brings. */
 static enum tide_status exchange_hello(struct tide_session *session, const char *label,
                                        uint64_t deadline) {
   struct tide_wire_message welcome;
   int descriptors[TIDE_DESCRIPTORS_MOST] = {-1, -1, -1, -1};
   enum tide_status status = send_hello(session, label, deadline);
-  /* A client that was turned away at once cannot say hello, but can read why. */
+  /* A client that was turned away at once cannot send its hello, but can read the reason. */
   enum tide_status heard = receive_welcome(session, deadline, &welcome, descriptors);
   if (status == TIDE_OK || heard != TIDE_LOST) status = heard;
   if (status == TIDE_OK) {

@@ -1,4 +1,4 @@
-/* service/session.h: the private side of a client's session. */
+/* service/session.h: a session's internal structures. */
 #ifndef TIDE_SERVICE_SESSION_H
 #define TIDE_SERVICE_SESSION_H
 
@@ -16,13 +16,13 @@ struct tide_values_view {
   struct tide_values values;
   uint64_t owner;
   uint32_t count, uses;
-  bool lent; /* handed out by tide_session_view: mapped until the session's end */
+  bool lent; /* returned by tide_session_view: mapped until the session's end */
 };
 
 enum tide_name_kind {
   TIDE_NAME_FREE,
-  TIDE_NAME_MAKING, /* the service has not answered */
-  TIDE_NAME_LIMBO,  /* destroyed, while queued commands may still end something */
+  TIDE_NAME_MAKING, /* no answer from the service yet */
+  TIDE_NAME_LIMBO,  /* destroyed, while queued commands may still end values */
   TIDE_NAME_FUTURE,
   TIDE_NAME_COMPOUND,
   TIDE_NAME_FOREIGN,
@@ -36,11 +36,11 @@ struct tide_session_name {
   bool timeline;  /* counts against the quota of timelines */
   uint32_t shown; /* the generation of the values in shared memory; 0: none */
   struct tide_values_view *view;
-  uint32_t place, place_generation; /* in the view */
+  uint32_t place, place_generation; /* the slot in the view, and its generation */
   uint64_t initial, newest;
   uint32_t capacity;
-  uint64_t decreases;         /* of a channel: numbers given */
-  struct tide_mapping memory; /* of a buffer; `memory.memory` is NULL until the answer came */
+  uint64_t decreases;         /* a channel's: the numbers given so far */
+  struct tide_mapping memory; /* a buffer's; `memory.memory` is NULL until the answer has come */
 };
 
 /* An awaited answer. */
@@ -49,8 +49,8 @@ struct tide_session_ask {
   bool blocking, done;
   tide_session_call call;
   void *user;
-  struct tide_wire_name buffer; /* comes with the answer; 0: none */
-  struct tide_wire_name makes;  /* of a call that timed out: destroyed when it is made */
+  struct tide_wire_name buffer; /* the buffer that comes with the answer; 0: none */
+  struct tide_wire_name makes;  /* the object of a call that timed out: destroyed when it is made */
   uint64_t size;
   struct tide_wire_message answer;
   int descriptor;
@@ -84,15 +84,16 @@ void tide_session_unlock(struct tide_session *session);
 
 /* ---- with the lock held ---- */
 
-/* NULL: no such name, or one of another kind (FREE: any kind that has points). */
+/* Returns NULL if there is no such name, or one of another kind (FREE: any kind that has
+ * points). */
 struct tide_session_name *tide_session_find(struct tide_session *session, struct tide_point point,
                                             enum tide_name_kind kind);
-/* Takes a free name, which is MAKING then. `timeline`: counted against that quota. TIDE_FULL. */
+/* Takes a free name and makes it MAKING. `timeline`: counted against that quota. TIDE_FULL. */
 enum tide_status tide_session_claim(struct tide_session *session, bool timeline,
                                     struct tide_session_name **out_name);
 void tide_session_give_up(struct tide_session *session, struct tide_session_name *name);
-/* Has the service destroy an object that it made and the caller does not get. May let go of the
- * lock, as push. */
+/* Has the service destroy an object that it made and the caller does not get. May release the lock,
+ * as tide_session_push. */
 void tide_session_disown(struct tide_session *session, struct tide_session_name *name);
 struct tide_wire_name tide_session_wire(const struct tide_session *session,
                                         const struct tide_session_name *name);
@@ -103,22 +104,23 @@ enum tide_status tide_session_add_points(struct tide_session *session,
                                          struct tide_wire_record *record, size_t *used,
                                          const struct tide_point *points, size_t count);
 
-/* The record's text, of a record without points. NULL: none. */
+/* Sets the text of a record without points. NULL: none. */
 void tide_session_add_label(struct tide_wire_record *record, const char *label);
 
-/* True if the session has failed: the service is gone, perhaps without a word, and never wakes a
- * thread that parks. Its last messages may still be in the socket. */
+/* True if the session has failed: the service is gone, perhaps without a message, and never wakes a
+ * parked thread. Its last messages may still be in the socket. */
 bool tide_session_is_lost(struct tide_session *session);
-/* When a thread that parks until the deadline has to look again whether the session is lost. */
+/* Returns the time at which a thread that parks until the deadline must check again for a lost
+ * session. */
 uint64_t tide_session_next_look(uint64_t deadline);
 
-/* Blocks until the ring has room for such a command (its counts and its size of text are set), and
- * lets go of the lock meanwhile. The room stays until the lock is let go of again: a caller whose
- * command depends on the session's state looks at that state behind this call, and then pushes.
+/* Blocks until the ring has space for such a command (its counts and its size of text are set), and
+ * releases the lock meanwhile. The space stays until the lock is released again. So a caller with a
+ * command that depends on the session's state reads that state after this call, and then pushes.
  * TIDE_FULL, TIDE_LOST. */
 enum tide_status tide_session_await_room(struct tide_session *session,
                                          const struct tide_wire_command *command);
-/* Appends a command to the ring. Lets go of the lock while the ring is full, and never behind
+/* Appends a command to the ring. Releases the lock while the ring is full, but never after
  * tide_session_await_room. TIDE_FULL, TIDE_LOST. */
 enum tide_status tide_session_push(struct tide_session *session, struct tide_wire_record *record);
 /* Appends a command and blocks for its answer: TIDE_TIMEOUT. *out_descriptor: -1, or the caller's
@@ -126,11 +128,11 @@ enum tide_status tide_session_push(struct tide_session *session, struct tide_wir
 enum tide_status tide_session_ask(struct tide_session *session, struct tide_wire_record *record,
                                   uint64_t deadline, struct tide_wire_message *out_answer,
                                   int *out_descriptor);
-/* The same with the session's patience, for commands that only ask. */
+/* The same with the session's patience as the deadline. */
 enum tide_status tide_session_ask_soon(struct tide_session *session,
                                        struct tide_wire_record *record,
                                        struct tide_wire_message *out_answer);
-/* The same, for a command that makes `name`, which is given up when the service refuses. Without an
+/* The same, for a command that makes `name`. The name is freed when the service refuses. Without an
  * answer in time the name stays MAKING, and an object that is made late is destroyed. */
 enum tide_status tide_session_ask_make(struct tide_session *session,
                                        struct tide_wire_record *record,
@@ -144,7 +146,7 @@ enum tide_status tide_session_ask_later(struct tide_session *session,
 enum tide_status tide_session_ask_buffer(struct tide_session *session,
                                          struct tide_wire_record *record,
                                          const struct tide_session_name *name, uint64_t size);
-/* Handles all messages that have come; blocks for the first until the deadline. */
+/* Handles all received messages; blocks for the first until the deadline. */
 enum tide_status tide_session_receive(struct tide_session *session, uint64_t deadline);
 void tide_session_fail(struct tide_session *session, enum tide_status status);
 

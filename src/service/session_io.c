@@ -6,8 +6,8 @@
 #include <poll.h>
 #include <unistd.h>
 
-#define RING_PATIENCE 2000000000ull /* ns that a call waits for room in the ring */
-#define SLICE 50000000ull           /* ns: a parked thread checks as often that the service lives */
+#define RING_PATIENCE 2000000000ull /* ns that a call waits for space in the ring */
+#define SLICE 50000000ull /* ns between two checks of a parked thread that the service lives */
 
 void tide_session_lock(struct tide_session *session) { pthread_mutex_lock(&session->lock); }
 void tide_session_unlock(struct tide_session *session) { pthread_mutex_unlock(&session->lock); }
@@ -31,7 +31,7 @@ uint64_t tide_session_next_look(uint64_t deadline) {
   return look < deadline ? look : deadline;
 }
 
-/* As await_room. TIDE_TIMEOUT: the deadline came before the ring's patience was over. */
+/* Like tide_session_await_room. TIDE_TIMEOUT: the deadline came before RING_PATIENCE was over. */
 static enum tide_status await_room_by(struct tide_session *session,
                                       const struct tide_wire_command *command, uint64_t deadline) {
   uint32_t cells = tide_wire_cells(command);
@@ -83,7 +83,8 @@ static enum tide_status claim_ask(struct tide_session *session, struct tide_sess
     uint32_t at = session->next_ask++ % capacity;
     struct tide_session_ask *ask = &session->asks[at];
     if (ask->number) continue;
-    /* The number is the location plus a round, so that it is new. Zero is no number. */
+    /* The number is the location plus a multiple of the capacity, so that it is new. Zero is no
+     * number. */
     session->ask_round = (session->ask_round + 1) % (UINT32_MAX / capacity - 1);
     *ask = (struct tide_session_ask){.number = (session->ask_round + 1) * capacity + at,
                                      .descriptor = -1};
@@ -98,7 +99,7 @@ static void free_ask(struct tide_session *session, struct tide_session_ask *ask)
   session->ask_count--;
 }
 
-/* Ends the wait. Lets go of the lock for the call. */
+/* Ends the wait. Releases the lock for the call. */
 static void finish_ask(struct tide_session *session, struct tide_session_ask *ask,
                        enum tide_status status) {
   if (ask->blocking) {
@@ -134,7 +135,7 @@ static void handle_refusal(struct tide_session *session, const struct tide_wire_
   tide_session_lock(session);
 }
 
-/* Maps the buffer, unless its name has gone meanwhile. *descriptor becomes -1 when it is taken. */
+/* Maps the buffer, unless its name is gone. *descriptor becomes -1 when it is taken. */
 static void handle_buffer(struct tide_session *session, const struct tide_session_ask *ask,
                           const struct tide_wire_message *message, int *descriptor) {
   struct tide_session_name *name = &session->names[ask->buffer.handle];
@@ -147,7 +148,7 @@ static void handle_buffer(struct tide_session *session, const struct tide_sessio
   *descriptor = -1;
 }
 
-/* Disposes of what a call made after it had returned. */
+/* Disposes of an object that was made after its call had returned. */
 static void dispose_late(struct tide_session *session, struct tide_wire_name made,
                          enum tide_status status) {
   struct tide_session_name *name = &session->names[made.handle];
@@ -177,7 +178,7 @@ static void handle_message(struct tide_session *session, const struct tide_wire_
     tide_session_fail(session, message->status ? (enum tide_status)message->status : TIDE_LOST);
 }
 
-/* Handles all messages in the socket. False: there were none. */
+/* Handles all messages in the socket. False: none had come. */
 static bool receive_all(struct tide_session *session) {
   for (bool some = false;; some = true) {
     struct tide_wire_message message;
@@ -206,7 +207,7 @@ static void wait_for_socket(const struct tide_session *session, uint64_t deadlin
   ppoll(&one, 1, deadline == TIDE_FOREVER ? NULL : &patience, NULL);
 }
 
-/* One thread reads for all threads; a call that it runs may read again. */
+/* Only one thread reads, for all threads; a call that it runs may read again. */
 enum tide_status tide_session_receive(struct tide_session *session, uint64_t deadline) {
   bool nested = session->reading && pthread_equal(session->reader, pthread_self());
   if (session->status) return (enum tide_status)session->status;
@@ -234,8 +235,8 @@ enum tide_status tide_session_receive(struct tide_session *session, uint64_t dea
 
 /* ---- both ---------------------------------------------------------------------------------- */
 
-/* `name`: of the object that the command makes; NULL: none. *out_late: an answer is still to come.
- */
+/* `name`: the name of the object that the command makes; NULL: none. *out_late: an answer is still
+ * to come. */
 static enum tide_status ask_for(struct tide_session *session, struct tide_wire_record *record,
                                 uint64_t deadline, const struct tide_session_name *name,
                                 struct tide_wire_message *out_answer, int *out_descriptor,
@@ -257,7 +258,7 @@ static enum tide_status ask_for(struct tide_session *session, struct tide_wire_r
   else if (ask->done && ask->descriptor >= 0) close(ask->descriptor);
   *out_late = pushed && !ask->done && status == TIDE_TIMEOUT;
   if (*out_late) {
-    ask->blocking = false; /* free when the answer comes; no call is made */
+    ask->blocking = false; /* freed when the answer comes; no call is made */
     ask->call = NULL;
     if (name) ask->makes = tide_session_wire(session, name);
     return status;
@@ -307,7 +308,7 @@ enum tide_status tide_session_ask_later(struct tide_session *session,
   if (out_number) *out_number = ask->number;
   uint32_t number = ask->number;
   status = tide_session_push(session, record);
-  /* A session that failed meanwhile has made the call. */
+  /* If the session failed meanwhile, the call was made. */
   if (status == TIDE_OK || ask->number != number) return TIDE_OK;
   free_ask(session, ask);
   return status;
@@ -333,7 +334,7 @@ bool tide_session_forget(struct tide_session *session, uint32_t wait) {
   struct tide_session_ask *ask = wait ? &session->asks[wait % session->limits.waits] : NULL;
   bool mine = ask && ask->number == wait && !ask->blocking && ask->call;
   if (mine) {
-    /* The location is free when the service has answered. */
+    /* The location is free once the service has answered. */
     struct tide_wire_record record = {.command = {.op = TIDE_WIRE_FORGET, .number = wait}};
     ask->call = NULL;
     (void)!tide_session_push(session, &record);

@@ -58,7 +58,7 @@ enum tide_status tide_session_create_channel_future(struct tide_session *session
   return status;
 }
 
-/* True if fewer promises are open than the timeline has room for. */
+/* True if the timeline has capacity for one more open promise. */
 static bool has_capacity(const struct tide_session *session, const struct tide_session_name *name) {
   const struct tide_values_view *own = name->view ? name->view : session->views;
   uint64_t returned = tide_values_returned(&own->values, name->place);
@@ -116,7 +116,7 @@ enum tide_status tide_session_fulfil(struct tide_session *session, struct tide_p
 enum tide_status tide_session_break(struct tide_session *session, struct tide_point point,
                                     enum tide_status cause) {
   bool not_yet =
-      cause == TIDE_TIMEOUT || cause == TIDE_BUSY; /* a point broken with these would look open */
+      cause == TIDE_TIMEOUT || cause == TIDE_BUSY; /* a point so broken would look pending */
   if (cause == TIDE_OK || not_yet || (unsigned)cause >= TIDE_STATUS_COUNT) return TIDE_INVALID;
   return end_promise(session, point, TIDE_WIRE_BREAK, cause);
 }
@@ -277,7 +277,7 @@ enum tide_status tide_session_view(struct tide_session *session, struct tide_poi
   const struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
   if (name) {
     const struct tide_shared *shared = &name->view->values.shared;
-    /* 0 is good as soon as the place is this timeline's. Before, it shows another's value. */
+    /* Value 0 is good as soon as the slot is this timeline's. Before, it shows another's value. */
     status = tide_shared_look(shared, name->place, name->place_generation, 0);
     if (status == TIDE_TIMEOUT) status = TIDE_BUSY;
     if (status == TIDE_OK) {
@@ -295,7 +295,7 @@ static enum tide_status block_on_value(struct tide_session *session, struct tide
   const struct tide_values *values = &view->values;
   uint32_t place = name->place, generation = name->place_generation;
   enum tide_status status;
-  view->uses++; /* stays mapped when the name is destroyed */
+  view->uses++; /* keeps it mapped when the name is destroyed */
   for (;;) {
     tide_session_unlock(session);
     status = tide_values_wait(values, place, generation, value, tide_session_next_look(deadline));
@@ -308,7 +308,7 @@ static enum tide_status block_on_value(struct tide_session *session, struct tide
     }
     if (tide_service_now() >= deadline) break;
   }
-  view->uses--; /* the session's end unmaps it */
+  view->uses--; /* an unused view is unmapped at the session's end */
   return status;
 }
 
@@ -395,7 +395,7 @@ enum tide_status tide_session_grant(struct tide_session *session, struct tide_po
   return status;
 }
 
-/* Maps an owner's values: once, however many of its timelines have a name here. */
+/* Maps an owner's values, once for all its timelines that have a name here. */
 static enum tide_status map_view(struct tide_session *session,
                                  const struct tide_wire_message *answer, int descriptor,
                                  struct tide_values_view **out_view) {
@@ -442,7 +442,7 @@ static enum tide_status map_view(struct tide_session *session,
 static enum tide_status take_redeemed(struct tide_session *session,
                                       const struct tide_wire_message *answer, int descriptor,
                                       struct tide_session_name *name) {
-  if (answer->more) { /* a buffer: so many bytes */
+  if (answer->more) { /* a buffer: the number of bytes */
     enum tide_status status =
         tide_mapping_open(&name->memory, descriptor, answer->more, !answer->trusted);
     if (status == TIDE_OK) name->kind = TIDE_NAME_BUFFER;

@@ -1,4 +1,4 @@
-/* Asking a service about everybody. */
+/* Requests for the statistics of a service and all its clients. */
 #include "base/alloc.h"
 #include "service/session.h"
 

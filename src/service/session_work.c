@@ -33,7 +33,7 @@ enum tide_status tide_session_create_buffer(struct tide_session *session, uint64
   return status;
 }
 
-/* Reads what has come to the socket, or parks until the thread that reads already has. */
+/* Reads the messages in the socket, or parks until the reading thread has read them. */
 static void catch_up(struct tide_session *session, struct tide_point buffer) {
   uint64_t until = tide_service_now() + PATIENCE;
   for (;;) {
@@ -93,7 +93,7 @@ static uint64_t over_of(const struct tide_session *session, const struct tide_se
   return tide_shared_value(&session->views->values.shared, (uint32_t)(name - session->names));
 }
 
-/* `name`: of a channel, or NULL. */
+/* `name`: a channel's, or NULL. */
 static enum tide_status check_capacity(const struct tide_session *session,
                                        const struct tide_session_name *name) {
   if (!name) return TIDE_NOT_FOUND;
@@ -108,7 +108,7 @@ uint64_t tide_session_channel_over(struct tide_session *session, struct tide_poi
   return over;
 }
 
-/* Behind the points and the arguments that are there already. */
+/* Writes the arguments behind the points and arguments that are there already. */
 static enum tide_status add_arguments(struct tide_session *session, struct tide_wire_argument *to,
                                       const struct tide_session_argument *from, size_t count) {
   for (size_t i = 0; i < count; i++) {
@@ -217,7 +217,7 @@ enum tide_status tide_session_upload(struct tide_session *session, struct tide_p
   return status;
 }
 
-/* One timeline's points are kept by one command each. */
+/* A timeline's points must each be kept by a command of their own. */
 enum tide_status tide_session_flush(struct tide_session *session, struct tide_point channel,
                                     const struct tide_session_argument *ranges, size_t count,
                                     const struct tide_point *device,
@@ -235,9 +235,10 @@ enum tide_status tide_session_flush(struct tide_session *session, struct tide_po
   return status;
 }
 
-static enum tide_status allocate(struct tide_session *session, struct tide_session_name *channel,
-                                 struct tide_session_name *buffer, uint64_t size,
-                                 const struct tide_point *points, size_t count) {
+static enum tide_status push_allocation(struct tide_session *session,
+                                        struct tide_session_name *channel,
+                                        struct tide_session_name *buffer, uint64_t size,
+                                        const struct tide_point *points, size_t count) {
   struct tide_wire_record record = {.command = {.op = TIDE_WIRE_ALLOCATE,
                                                 .object = tide_session_wire(session, channel),
                                                 .other = tide_session_wire(session, buffer),
@@ -245,7 +246,7 @@ static enum tide_status allocate(struct tide_session *session, struct tide_sessi
                                                 .wait_count = (uint16_t)count}};
   size_t used = 0;
   enum tide_status status = tide_session_add_points(session, &record, &used, points, count);
-  /* It has its name before the answer can come. */
+  /* The name is a buffer's before the answer can come. */
   buffer->kind = TIDE_NAME_BUFFER;
   if (status == TIDE_OK) status = tide_session_ask_buffer(session, &record, buffer, size);
   if (status == TIDE_OK) channel->newest++;
@@ -270,7 +271,7 @@ enum tide_status tide_session_allocate(struct tide_session *session, struct tide
   if (status == TIDE_OK) status = check_capacity(session, line);
   if (status == TIDE_OK) status = tide_session_claim(session, false, &name);
   if (status == TIDE_OK) {
-    status = allocate(session, line, name, size, points, count);
+    status = push_allocation(session, line, name, size, points, count);
     if (status == TIDE_OK) *out_buffer = tide_session_point(session, name, 0);
     else tide_session_give_up(session, name);
   }
@@ -281,9 +282,10 @@ enum tide_status tide_session_allocate(struct tide_session *session, struct tide
 /* ---- priorities ---------------------------------------------------------------------------------
  */
 
-static enum tide_status change(struct tide_session *session, struct tide_point channel,
-                               enum tide_wire_op op, const struct tide_point *point,
-                               uint32_t amount, uint64_t *number) {
+static enum tide_status push_priority_change(struct tide_session *session,
+                                             struct tide_point channel, enum tide_wire_op op,
+                                             const struct tide_point *point, uint32_t amount,
+                                             uint64_t *number) {
   struct tide_wire_record record = {.command = {.op = (uint16_t)op, .number = amount}};
   size_t used = 0;
   record.command.wait_count = point != NULL;
@@ -306,7 +308,7 @@ static enum tide_status change(struct tide_session *session, struct tide_point c
 enum tide_status tide_session_increase_priority_until(struct tide_session *session,
                                                       struct tide_point channel,
                                                       struct tide_point target, uint8_t level) {
-  return change(session, channel, TIDE_WIRE_INCREASE, &target, level, NULL);
+  return push_priority_change(session, channel, TIDE_WIRE_INCREASE, &target, level, NULL);
 }
 
 enum tide_status tide_session_decrease_priority_until(struct tide_session *session,
@@ -315,7 +317,7 @@ enum tide_status tide_session_decrease_priority_until(struct tide_session *sessi
                                                       struct tide_point *out_cancel) {
   uint64_t number = 0;
   enum tide_status status =
-      change(session, channel, TIDE_WIRE_DECREASE, &dependency, amount, &number);
+      push_priority_change(session, channel, TIDE_WIRE_DECREASE, &dependency, amount, &number);
   if (status == TIDE_OK && out_cancel) {
     *out_cancel = channel;
     out_cancel->value = number;
@@ -325,10 +327,10 @@ enum tide_status tide_session_decrease_priority_until(struct tide_session *sessi
 
 enum tide_status tide_session_cancel_decrease(struct tide_session *session,
                                               struct tide_point cancel) {
-  return change(session, cancel, TIDE_WIRE_CANCEL_DECREASE, NULL, 0, &cancel.value);
+  return push_priority_change(session, cancel, TIDE_WIRE_CANCEL_DECREASE, NULL, 0, &cancel.value);
 }
 
 enum tide_status tide_session_cancel_priority_decreases(struct tide_session *session,
                                                         struct tide_point channel) {
-  return change(session, channel, TIDE_WIRE_CANCEL_ALL, NULL, 0, NULL);
+  return push_priority_change(session, channel, TIDE_WIRE_CANCEL_ALL, NULL, 0, NULL);
 }

@@ -1,4 +1,4 @@
-/* What all quotas together come to, and what the process may have. */
+/* Compares the sum of all quotas with the limits of the process. */
 #include "base/alloc.h"
 #include "service/work.h"
 
@@ -7,9 +7,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A queue's own storage for one operation: its record, its waits and its signals. */
+/* Bytes that a queue itself needs for one operation: its record, its waits and its signals. */
 #define OPERATION_BYTES 1024u
-#define CLIENT_DESCRIPTORS 3u /* its socket, its bell, its values */
+#define CLIENT_DESCRIPTORS 3u /* a client's socket, bell and values */
 #define OWN_DESCRIPTORS 16u
 
 struct needs {
@@ -34,30 +34,30 @@ static uint64_t descriptors_of(const struct tide_policy_rule *rule) {
   return needs_of(&rule->limits).descriptors;
 }
 
-/* Room that is not used up yet: for clients, and for those that leave (leave.c). */
+/* Capacity that is not assigned yet: for clients, and for leaving ones (leave.c). */
 struct room {
   uint64_t clients, timelines, parts;
 };
 
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Takes room for as many clients of the rule as may be connected. A uid's leaving clients are fewer
- * than its connections whenever one more is let in. `many`: the rule is that of many uids. Returns
- * how many clients these are, leaving ones included. */
+/* Takes the capacity of as many clients as the rule allows. A uid has fewer leaving clients than
+ * its limit of connections when one more is let in. `many`: the rule applies to many uids. Returns
+ * the number of these clients, leaving ones included. */
 static uint64_t take_room(struct room *room, const struct tide_policy_rule *rule, bool many) {
   if (rule->denied || !rule->connections) return 0;
-  uint64_t clients = least(room->clients, many ? UINT64_MAX : rule->connections);
+  uint64_t clients = min(room->clients, many ? UINT64_MAX : rule->connections);
   uint64_t timelines = tide_policy_timelines(&rule->limits);
-  uint64_t leaving = least(room->timelines / timelines, many ? UINT64_MAX : rule->connections - 1);
-  if (rule->limits.parts) leaving = least(leaving, room->parts / rule->limits.parts);
+  uint64_t leaving = min(room->timelines / timelines, many ? UINT64_MAX : rule->connections - 1);
+  if (rule->limits.parts) leaving = min(leaving, room->parts / rule->limits.parts);
   room->clients -= clients;
   room->timelines -= leaving * timelines;
   room->parts -= leaving * rule->limits.parts;
   return clients + leaving;
 }
 
-/* Returns the most that any crowd of clients may need: those with the largest need come first.
- * *out_clients is how many of them are connected. */
+/* Returns the most that any set of clients may need: those with the largest need come first.
+ * *out_clients: the number of connected ones among them. */
 static uint64_t most_needed(const struct tide_service *service,
                             uint64_t (*need_of)(const struct tide_policy_rule *rule),
                             uint64_t *out_clients) {
@@ -81,9 +81,9 @@ static uint64_t most_needed(const struct tide_service *service,
   return sum;
 }
 
-/* ---- what there is ------------------------------------------------------------------------- */
+/* ---- available resources ---- */
 
-/* Returns the number at the beginning of a file; UINT64_MAX: there is none. */
+/* Returns the number at the start of a file; UINT64_MAX: none. */
 static uint64_t read_number(const char *path) {
   char text[32];
   FILE *file = fopen(path, "re");
@@ -94,7 +94,7 @@ static uint64_t read_number(const char *path) {
   return number;
 }
 
-/* Returns the least memory.max of this process's control group and those above it. */
+/* Returns the least memory.max of this process's control group and its ancestors. */
 static uint64_t control_group_memory(void) {
   char line[512], path[600];
   uint64_t least = UINT64_MAX;
@@ -103,7 +103,7 @@ static uint64_t control_group_memory(void) {
   while (file && !length && fgets(line, sizeof line, file))
     if (memcmp(line, "0::/", 4) == 0) length = strlen(line);
   if (file) fclose(file);
-  if (length) line[length - 1] = '/'; /* for the newline */
+  if (length) line[length - 1] = '/'; /* replaces the newline */
   while (length > 3) {
     while (line[length - 1] != '/') length--;
     snprintf(path, sizeof path, "/sys/fs/cgroup%.*smemory.max", (int)(length - 3), line + 3);
@@ -119,7 +119,7 @@ static uint64_t machine_memory(void) {
   return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
 }
 
-/* Of address space, which the process has already. */
+/* Returns the bytes of address space that the process already uses. */
 static uint64_t mapped_bytes(void) {
   uint64_t pages = read_number("/proc/self/statm");
   return pages == UINT64_MAX ? 0 : pages * (uint64_t)sysconf(_SC_PAGESIZE);

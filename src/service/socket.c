@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define LOCK_NAME (sizeof(struct sockaddr_un) + sizeof ".lock")
-#define LOCK_TRIES 100 /* a service that ends removes its lock file between two steps of ours */
+#define LOCK_TRIES 100 /* a service that ends may remove its lock file between two steps */
 #define BACKLOG 128
 
 static bool fill_address(struct sockaddr_un *address, const char *path) {
@@ -26,7 +26,7 @@ static bool fill_address(struct sockaddr_un *address, const char *path) {
   return true;
 }
 
-/* Closes and keeps the errno of the call before. Returns -1. */
+/* Closes the descriptor and keeps the errno of the call before. Returns -1. */
 static int close_failed(int descriptor) {
   int error = errno;
   if (descriptor >= 0) close(descriptor);
@@ -36,7 +36,7 @@ static int close_failed(int descriptor) {
 
 /* ---- connecting ------------------------------------------------------------------------ */
 
-/* Bounds connect(): the kernel waits for a place in the backlog as long as a send would. */
+/* Bounds connect(): the kernel waits for space in the backlog as long as a send would. */
 static bool limit_wait(int socket, uint64_t deadline) {
   if (deadline == TIDE_FOREVER) return true;
   uint64_t now = tide_service_now();
@@ -85,8 +85,8 @@ static void name_lock(char name[LOCK_NAME], const char *path) {
   snprintf(name, LOCK_NAME, "%s.lock", path);
 }
 
-/* Returns a descriptor of the lock file. A FIFO or a file of another user's is no lock: its owner
- * could hold us up. */
+/* Returns a descriptor of the lock file. A FIFO or another user's file is no lock: its owner could
+ * block this service. */
 static int open_lock(const char *name, struct stat *out_stat, struct tide_diag *diag) {
   int fd = open(name, O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
   if (fd < 0 || fstat(fd, out_stat) != 0) {
@@ -143,8 +143,8 @@ static bool is_abandoned(const struct sockaddr_un *address) {
   return refused;
 }
 
-/* The lock is held, so a socket at the path belongs to a killed service, or to a program that knows
- * no locks. */
+/* Removes a leftover socket. The lock is held, so a socket at the path belongs to a killed service,
+ * or to a program that ignores the lock. */
 static bool remove_leftover(const struct sockaddr_un *address, struct tide_diag *diag) {
   struct stat stat;
   const char *path = address->sun_path, *why = NULL;
@@ -169,7 +169,7 @@ static bool remove_leftover(const struct sockaddr_un *address, struct tide_diag 
 static bool open_to_all(struct tide_endpoint *endpoint, const char *path) {
   char name[64];
   struct stat stat;
-  /* Without a descriptor the file is known all the same, and removed. */
+  /* Without a descriptor the file must still be known, so that it is removed. */
   if (lstat(path, &stat) == 0 && S_ISSOCK(stat.st_mode)) endpoint->socket_file = inode_of(&stat);
   int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
   snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
@@ -209,7 +209,8 @@ int tide_endpoint_open(struct tide_endpoint *endpoint, const char *path, struct 
   return fd;
 }
 
-/* The socket stays open until its file is gone: meanwhile no other file gets its inode's number. */
+/* The socket stays open until its file is gone: until then no other file can get its inode
+ * number. */
 void tide_endpoint_close(struct tide_endpoint *endpoint, const char *path, int socket) {
   remove_own(path, endpoint->socket_file);
   close(socket);

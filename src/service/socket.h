@@ -1,8 +1,8 @@
-/* service/socket.h: the path at which a service listens, and the way to it.
+/* service/socket.h: the path at which a service listens, and the connection to it.
  *
- * One service a path. Beside the socket PATH lies PATH.lock, which a service holds locked for life;
- * the kernel lets go of the lock when the process ends, however it ends. The holder alone may
- * remove a leftover socket, bind a new one, and remove both files at its end. Each removal looks at
+ * One service per path. Beside the socket PATH lies PATH.lock, which a service holds locked for
+ * life; the kernel releases the lock when the process ends, however it ends. The holder alone may
+ * remove a leftover socket, bind a new one, and remove both files at its end. Each removal checks
  * the inode first: a file of another process stays.
  *
  *      A: lock, bind, listen ... serve ... unlink socket, unlink lock, close
@@ -14,20 +14,20 @@
 
 #include <sys/types.h>
 
-/* One file, told from all others as long as a descriptor of it is open. */
+/* Identifies a file as long as a descriptor of it is open. */
 struct tide_inode {
   dev_t device;
   ino_t number;
 };
 
-/* A listening socket, its lock, and their files. */
+/* A listening socket, its lock, and the files of both. */
 struct tide_endpoint {
   int lock;
   struct tide_inode lock_file, socket_file;
 };
 
-/* Returns a listening socket that does not block; -1: the diag says why. `path` is the same at the
- * close. */
+/* Returns a non-blocking listening socket; -1: the diag has the reason. tide_endpoint_close needs
+ * the same `path`. */
 int tide_endpoint_open(struct tide_endpoint *endpoint, const char *path, struct tide_diag *diag);
 /* Closes the socket and removes the endpoint's own files. */
 void tide_endpoint_close(struct tide_endpoint *endpoint, const char *path, int socket);
@@ -35,7 +35,7 @@ void tide_endpoint_close(struct tide_endpoint *endpoint, const char *path, int s
 /* Returns a connected socket; -1 and errno. Blocks while the service does not accept (its backlog
  * is full), until the deadline: ETIMEDOUT. */
 int tide_socket_connect(const char *path, uint64_t deadline);
-/* The uid of the process that listens at the other end, as the kernel noted it; UINT32_MAX. */
+/* Returns the uid of the listening process, as the kernel noted it; UINT32_MAX: unknown. */
 uint32_t tide_socket_peer(int socket);
 
 #endif

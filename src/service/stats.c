@@ -1,4 +1,4 @@
-/* What an admin may ask: who is there, what they have, who waits for whom. */
+/* Statistics for an admin: the clients, their objects, and a diagnosis of the waits. */
 #include "base/alloc.h"
 #include "service/work.h"
 
@@ -60,7 +60,8 @@ static enum tide_status describe_channel(struct tide_served *client, uint64_t in
   return TIDE_NOT_FOUND;
 }
 
-/* The first one at this place of its table or behind it; `more` is where to go on. */
+/* Describes the first timeline at or behind this entry of the table; `more`: the entry to continue
+ * at. */
 static enum tide_status describe_timeline(struct tide_served *client, uint64_t from,
                                           struct tide_wire_message *answer) {
   struct tide_described d;
@@ -94,9 +95,10 @@ static enum tide_status describe_timeline(struct tide_served *client, uint64_t f
   return TIDE_NOT_FOUND;
 }
 
-/* A piece of the text, made anew for each: it is for people, and may change between two pieces. */
-static enum tide_status diagnose(struct tide_service *service, uint64_t offset,
-                                 struct tide_wire_message *answer) {
+/* Returns a piece of the diagnosis. The text is made anew for each piece and may change between
+ * two: people read it. */
+static enum tide_status copy_diagnosis(struct tide_service *service, uint64_t offset,
+                                       struct tide_wire_message *answer) {
   const struct tide_allocator *allocator = service->context->allocator;
   char *text = tide_alloc(allocator, 1, DIAGNOSIS_MOST);
   if (!text) return TIDE_NOMEM;
@@ -117,7 +119,7 @@ enum tide_status tide_stats_call(struct tide_served *client, const struct tide_w
   if (client->uid != geteuid() && !client->rule->admin) return TIDE_DENIED;
   if (command->flags) return TIDE_INVALID;
   if (command->object.handle == TIDE_STATS_DIAGNOSIS)
-    return diagnose(client->service, command->value, answer);
+    return copy_diagnosis(client->service, command->value, answer);
   struct tide_served *about = command->deadline ? client_of(client->service, command->deadline)
                                                 : nth_client(client->service, command->number);
   if (!about) return TIDE_NOT_FOUND;

@@ -14,8 +14,8 @@ enum tide_status tide_store_begin(struct tide_service *service, uint64_t size,
   return TIDE_OK;
 }
 
-/* The name may go while this runs; whoever comes second takes the descriptor away. The size stays
- * as it is: others read it. */
+/* The name may go at the same time: of both threads the later one closes the descriptor. The size
+ * never changes: other threads read it. */
 enum tide_status tide_store_make(struct tide_store *store) {
   struct tide_mapping mapping;
   uint32_t before = TIDE_STORE_TO_MAKE;
@@ -95,7 +95,7 @@ void tide_stores_reap(struct tide_service *service) {
 }
 
 enum tide_status tide_store_check_quota(struct tide_served *client, uint64_t size) {
-  tide_stores_reap(client->service); /* what it gave back just now is free */
+  tide_stores_reap(client->service); /* returns the quota of stores that were just dropped */
   if (size == 0) return TIDE_INVALID;
   if (size > client->limits.bytes - client->bytes) return TIDE_FULL;
   return client->buffers < client->limits.buffers ? TIDE_OK : TIDE_FULL;

@@ -32,7 +32,7 @@ enum tide_status tide_mapping_create(struct tide_mapping *out, const char *name,
   int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return errno == EMFILE || errno == ENFILE ? TIDE_FULL : TIDE_NOMEM;
   void *memory = MAP_FAILED;
-  /* Mode 0600: another user who has only a reader cannot open it again for writing. */
+  /* Mode 0600: another user with a read-only descriptor cannot open the file again for writing. */
   if (fchmod(fd, 0600) == 0 && ftruncate(fd, (off_t)size) == 0)
     memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory != MAP_FAILED &&
@@ -110,7 +110,7 @@ enum tide_status tide_message_send(int socket, const struct tide_wire_message *m
     ssize_t sent = sendmsg(socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent == (ssize_t)sizeof *message) return TIDE_OK;
     if (sent < 0 && errno == EINTR) continue;
-    /* ETOOMANYREFS: too many descriptors of ours are under way; some will arrive. */
+    /* ETOOMANYREFS: too many of the user's descriptors are in flight; some will arrive. */
     if (sent < 0 &&
         (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS))
       return TIDE_BUSY;
@@ -118,7 +118,7 @@ enum tide_status tide_message_send(int socket, const struct tide_wire_message *m
   }
 }
 
-/* All that came is ours to close. */
+/* Takes all received descriptors, and closes those beyond `most`. */
 static unsigned take_descriptors(struct msghdr *header, int *descriptors, unsigned most) {
   unsigned count = 0;
   for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at; at = CMSG_NXTHDR(header, at)) {
@@ -139,14 +139,14 @@ enum tide_status tide_message_receive(int socket, struct tide_wire_message *mess
   struct iovec part = {.iov_base = message, .iov_len = sizeof *message};
   union control control;
   struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-  /* Without room for them the kernel itself drops descriptors that were sent. */
+  /* Without a control buffer the kernel itself drops descriptors that were sent. */
   if (most) {
     header.msg_control = &control;
     header.msg_controllen = sizeof control;
   }
   for (unsigned i = 0; i < most; i++) descriptors[i] = -1;
   ssize_t got;
-  /* A reset is told once, before the last words that may still be there. */
+  /* A reset is reported once, before the last messages that may still be there. */
   bool reset = false;
   do {
     if (reset) errno = 0;

@@ -1,16 +1,16 @@
-/* Tokens: 128 bits that nobody can guess, for one object of one client. */
+/* Tokens: 128 random bits that cannot be guessed, for one object of one client. */
 #include "base/alloc.h"
 #include "service/served.h"
 
 #include <sys/random.h>
 
-static struct tide_grant **bucket(struct tide_service *service, const struct tide_token *token) {
+static struct tide_grant **bucket_of(struct tide_service *service, const struct tide_token *token) {
   uint32_t word;
   memcpy(&word, token->bytes, sizeof word);
   return &service->grants[word % TIDE_GRANT_BUCKETS];
 }
 
-/* All bytes are looked at, whichever differ. */
+/* Compares all bytes, so that the time does not depend on the first difference. */
 static bool same_token(const struct tide_token *a, const struct tide_token *b) {
   unsigned char difference = 0;
   for (size_t i = 0; i < sizeof a->bytes; i++) difference |= a->bytes[i] ^ b->bytes[i];
@@ -18,7 +18,7 @@ static bool same_token(const struct tide_token *a, const struct tide_token *b) {
 }
 
 struct tide_grant *tide_grant_find(struct tide_service *service, const struct tide_token *token) {
-  struct tide_grant *grant = *bucket(service, token);
+  struct tide_grant *grant = *bucket_of(service, token);
   while (grant && !same_token(&grant->token, token)) grant = grant->next;
   return grant;
 }
@@ -33,7 +33,7 @@ enum tide_status tide_grant_create(struct tide_served *client, struct tide_entry
     tide_free(service->context->allocator, grant, 1, sizeof *grant);
     return TIDE_UNSUPPORTED;
   }
-  struct tide_grant **at = bucket(service, &grant->token);
+  struct tide_grant **at = bucket_of(service, &grant->token);
   grant->next = *at;
   *at = grant;
   grant->client = client;
@@ -50,7 +50,7 @@ void tide_grants_drop(struct tide_entry *entry) {
   while ((link = tide_list_pop_front(&entry->grants))) {
     struct tide_grant *grant = TIDE_CONTAINER(link, struct tide_grant, link);
     struct tide_service *service = grant->client->service;
-    struct tide_grant **at = bucket(service, &grant->token);
+    struct tide_grant **at = bucket_of(service, &grant->token);
     while (*at != grant) at = &(*at)->next;
     *at = grant->next;
     grant->client->grants--;

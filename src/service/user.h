@@ -1,11 +1,11 @@
 /* service/user.h: the connections of one uid, together.
  *
- * The uid is what the kernel vouches for; a connection costs its owner nothing to close and to open
- * again. So a limit that must hold against its owner belongs to the uid: how many connections there
- * are, and how many refusals are still to be made up for (pace.c). A uid's record outlives its
- * connections until these are.
+ * The kernel vouches for a uid; a connection costs its owner nothing to close and to open again. So
+ * a limit that must hold against the owner belongs to the uid: the number of connections, and the
+ * time charged for refusals (pace.c). A uid's record outlives its connections until that time has
+ * passed.
  *
- * The serving thread's alone. */
+ * Used by the serving thread only. */
 #ifndef TIDE_SERVICE_USER_H
 #define TIDE_SERVICE_USER_H
 
@@ -16,26 +16,26 @@ struct tide_served;
 struct tide_service;
 
 struct tide_user {
-  struct tide_link link; /* of the service's */
+  struct tide_link link; /* links the service's users */
   uint32_t uid;
   const struct tide_policy_rule *rule;
-  uint32_t clients;             /* its connections that have said hello */
-  uint32_t hellos;              /* those that have not */
-  uint32_t leaving;             /* and those whose peer has hung up */
-  struct tide_served *draining; /* of the leaving ones, that whose ring is read; or NULL */
-  uint64_t refused_until;       /* its refusals have used up the time until then */
-  bool is_told;                 /* of this, in the event log; until it is made up for */
+  uint32_t clients;             /* connections that have said hello */
+  uint32_t hellos;              /* connections that have not */
+  uint32_t leaving;             /* connections with a hung-up peer */
+  struct tide_served *draining; /* the leaving client that is read now; NULL: none */
+  uint64_t refused_until;       /* the end of the time that refusals are charged */
+  bool is_told;                 /* the event log has the pause; reset after refused_until */
 };
 
-/* Records of uids without a connection, at most. */
+/* The most records of uids without a connection. */
 #define TIDE_USERS_KEPT 256u
 
-/* Returns the uid's record, an empty one if there was none. NULL: no memory. */
+/* Returns the uid's record; makes one if there is none. NULL: no memory. */
 struct tide_user *tide_user_find(struct tide_service *service, uint32_t uid);
-/* Frees the record unless it has connections or something to make up for. The end of any connection
- * of the uid does so: a caller that uses the record across such an end counts in it. */
+/* Frees the record unless the uid has connections or charged time left. The end of any connection
+ * of the uid calls this: a caller that uses the record across such an end must count in it. */
 void tide_user_release(struct tide_service *service, struct tide_user *user);
-/* Frees all of them; there are no connections. */
+/* Frees all records. There are no connections left. */
 void tide_users_free(struct tide_service *service);
 
 #endif

@@ -11,8 +11,8 @@ static bool is_idle(const struct tide_user *user) {
   return !user->clients && !user->hellos && !user->leaving;
 }
 
-/* Frees what has been made up for. Of the others without a connection at most so many stay: the
- * nearest to be made up for is the first to go. */
+/* Frees all idle records without charged time left. Keeps fewer than TIDE_USERS_KEPT of the others;
+ * the record with the least charged time goes first. */
 static void forget_users(struct tide_service *service) {
   uint64_t now = tide_service_now();
   uint32_t kept = 0;

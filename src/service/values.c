@@ -1,4 +1,4 @@
-/* Values in shared memory: written by the service, read by anybody who may. */
+/* Values in shared memory: written by the service, read by clients. */
 #include "service/values.h"
 #include "base/atomic.h"
 #include "base/check.h"
@@ -40,13 +40,13 @@ enum tide_status tide_values_attach(struct tide_values *out_values, void *memory
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Slot and status are ours: nothing that these calls refuse is asked of them. */
+/* The slot and the status are the service's own, so these calls have no reason to refuse them. */
 static void assert_done(enum tide_status status) { TIDE_ASSERT(status != TIDE_INVALID); }
 
 void tide_values_open(struct tide_values *values, uint32_t place, uint32_t generation,
                       uint64_t initial) {
   struct tide_values_more *more = &values->more[place];
-  assert_done(tide_shared_close(&values->quiet, place)); /* what was here last */
+  assert_done(tide_shared_close(&values->quiet, place)); /* the slot's previous timeline */
   tide_store_release(&more->returned, 0);
   tide_store_release(&more->runs, 0u);
   assert_done(tide_shared_open(&values->quiet, place, generation, initial));
@@ -63,7 +63,7 @@ static void add_broken(struct tide_values_more *more, uint64_t value, uint32_t s
     tide_store_release(&run->first, value);
     tide_store_release(&run->last, value);
     tide_store_release(&run->status, status);
-    /* Once it wraps, it stays above the number of those that are kept. */
+    /* After a wrap the count stays above the number of runs that are kept. */
     tide_store_release(&more->runs, runs + 1 ? runs + 1 : TIDE_VALUES_RUNS + 1);
   }
   tide_store_ordered(&more->seq, more->seq + 1);
@@ -78,7 +78,8 @@ void tide_values_publish(struct tide_values *values, uint32_t place,
   if (news->closed) assert_done(tide_shared_fail(&values->quiet, place, 0, TIDE_CANCELLED));
 }
 
-/* A status that a region cannot show is the first value's alone; the others are cancelled. */
+/* A region has no code for some statuses: such a status marks the first value only, and the others
+ * are shown as cancelled. */
 void tide_values_end(struct tide_values *values, uint32_t place, uint64_t from,
                      enum tide_status status) {
   bool shows = tide_shared_fails((uint32_t)status);
@@ -96,7 +97,7 @@ void tide_values_fail(struct tide_values *values, enum tide_status status) {
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* False: they were being written. */
+/* Finds the error of a value among the kept runs. False: the runs were being written. */
 static bool read_runs(const struct tide_values_more *more, uint64_t value, uint32_t *out_runs,
                       uint32_t *out_status) {
   uint32_t seq = tide_load_acquire(&more->seq);
@@ -111,14 +112,14 @@ static bool read_runs(const struct tide_values_more *more, uint64_t value, uint3
   return !(seq & 1) && tide_load_acquire(&more->seq) == seq;
 }
 
-/* At or above the lowest value that broke, or beyond the last one: it may have a cause of its own.
- */
+/* Finds the status of a value at or above the lowest broken one, or beyond the last: the value may
+ * have an error of its own. */
 static enum tide_status look_closer(const struct tide_values *values, uint32_t place,
                                     uint32_t generation, uint64_t value, enum tide_status status) {
   uint32_t runs, cause;
   uint64_t reached = tide_shared_value(&values->shared, place);
   bool whole = read_runs(&values->more[place], value, &runs, &cause);
-  /* Were they this timeline's? Nothing begins below 0. */
+  /* The runs belong to this timeline if the slot still does: value 0 has always ended. */
   if (tide_shared_look(&values->shared, place, generation, 0) != TIDE_OK) return TIDE_CANCELLED;
   if (!whole) return TIDE_BUSY;
   if (cause) return (enum tide_status)cause;

@@ -1,5 +1,5 @@
-/* Answers that come later. Whoever ends the wait, on whichever thread, puts it on a list; the
- * serving thread sends it. */
+/* Answers that come later. The thread that ends a wait puts it on a list; the serving thread sends
+ * the answer. */
 #include "base/alloc.h"
 #include "service/served.h"
 #include "service/work.h"
@@ -8,7 +8,7 @@ static void free_pending(struct tide_service *service, struct tide_pending *pend
   tide_free(service->context->allocator, pending, 1, sizeof *pending);
 }
 
-/* The number tells the place, so that nothing has to be searched. */
+/* Returns the slot of the number. The number itself gives the slot, so no search is needed. */
 static struct tide_pending **place_of(struct tide_served *client, uint32_t answer) {
   return &client->pendings[answer % client->limits.waits];
 }
@@ -29,7 +29,7 @@ enum tide_status tide_pending_begin(struct tide_served *client, uint32_t answer,
   return TIDE_OK;
 }
 
-static void leave(struct tide_pending *pending) {
+static void detach_pending(struct tide_pending *pending) {
   struct tide_served *client = pending->client;
   if (!client) return;
   *place_of(client, pending->answer) = NULL;
@@ -39,7 +39,7 @@ static void leave(struct tide_pending *pending) {
 
 void tide_pending_drop(struct tide_pending *pending) {
   struct tide_service *service = pending->client->service;
-  leave(pending);
+  detach_pending(pending);
   free_pending(service, pending);
 }
 
@@ -62,7 +62,7 @@ void tide_pending_scheduled(struct tide_schedulable *wait, enum tide_status stat
   finish_pending(TIDE_CONTAINER(wait, struct tide_pending, scheduled), status);
 }
 
-/* False: its call has run, or will, and it is on the list then. */
+/* True if the wait is cancelled. False: its call has run, or will, and puts it on the list. */
 static bool cancel_pending(struct tide_pending *pending) {
   return pending->schedulable ? tide_schedulable_cancel(&pending->scheduled)
                               : tide_timepoint_cancel(&pending->complete);
@@ -80,7 +80,7 @@ void tide_pending_forget_all(struct tide_served *client) {
     struct tide_pending *pending = client->pendings[i];
     if (!pending) continue;
     bool mine = cancel_pending(pending);
-    leave(pending);
+    detach_pending(pending);
     if (mine) free_pending(client->service, pending);
   }
 }
@@ -95,14 +95,14 @@ void tide_pending_deliver(struct tide_service *service) {
     struct tide_pending *next = pending->next;
     struct tide_served *client = pending->client;
     if (client && pending->makes.handle) {
-      leave(pending);
+      detach_pending(pending);
       tide_allocate_over(client, pending, (enum tide_status)pending->status);
     } else if (client) {
       struct tide_wire_message answer;
       tide_wire_begin(&answer, TIDE_WIRE_ANSWER);
       answer.answer = pending->answer;
       answer.status = pending->status;
-      leave(pending);
+      detach_pending(pending);
       tide_served_send(client, &answer, -1);
     }
     free_pending(service, pending);

@@ -1,4 +1,4 @@
-/* Commands and messages: how large, and whether they hold together. */
+/* Sizes and checks of commands and messages. */
 #include "service/wire.h"
 #include "base/alloc.h"
 
@@ -102,7 +102,7 @@ enum tide_status tide_wire_check_hello(const void *bytes, size_t size,
   if (out_hello->magic != TIDE_WIRE_MAGIC) return TIDE_CORRUPT;
   if (out_hello->version != TIDE_WIRE_VERSION) return TIDE_MISMATCH;
   if (out_hello->kind != TIDE_WIRE_HELLO) return TIDE_CORRUPT;
-  /* It ends in other people's tables: letters only. */
+  /* Other users' tables show the label: printable characters only. */
   out_hello->label[TIDE_WIRE_LABEL - 1] = 0;
   keep_letters(out_hello->label);
   return TIDE_OK;

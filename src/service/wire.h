@@ -1,71 +1,69 @@
-/* service/wire.h: what passes between a client and the service, and how it is checked.
+/* service/wire.h: the messages between a client and the service, and their checks.
  *
- * Two ways:
- * - the socket (SOCK_SEQPACKET): the client's `hello` first, the service's `welcome` with the
+ * Two channels:
+ * - the socket (SOCK_SEQPACKET): the client's `hello` first, then the service's `welcome` with the
  *   descriptors of the shared memory; from then on answers only, service to client. A client that
- *   sends anything more has broken the framing, and is let go.
+ *   sends anything more has broken the framing, and is disconnected.
  * - the ring (command_ring.h): the client's commands, in the order in which it made them. A command
- * is a record of 1 to TIDE_WIRE_CELLS cells of 64 bytes. It asks for an answer by giving it a
- * number.
+ *   is a record of 1 to TIDE_WIRE_CELLS cells of 64 bytes. A command with an answer number asks for
+ *   an answer.
  *
  * Objects are named by {handle, generation} of the client's own table. The client chooses the
- * handle, so that making something needs no round trip; the service only looks that it is free and
- * that its generation was not used before.
+ * handle, so that making an object needs no round trip; the service only checks that the handle is
+ * free and that its generation was not used before.
  *
- * Nothing here trusts a byte: `tide_wire_open` looks at a *copy* of a record, and what it has let
- * through has all its arrays within it. */
+ * Every byte is untrusted: `tide_wire_open` checks a *copy* of a record. In an accepted record all
+ * arrays lie within the record. */
 #ifndef TIDE_SERVICE_WIRE_H
 #define TIDE_SERVICE_WIRE_H
 
 #include "tidemark/point.h"
 
 #define TIDE_WIRE_MAGIC 0x4b52414d45444954ull /* "TIDEMARK" */
-#define TIDE_WIRE_VERSION                                                                          \
-  3u /* raised when this file's structures, or any number in them, change                          \
-      */
+#define TIDE_WIRE_VERSION 3u /* raised when this file's structures or numbers change */
 #define TIDE_WIRE_CELL 64u
-#define TIDE_WIRE_CELLS 64u /* of one command */
+#define TIDE_WIRE_CELLS 64u /* the most cells of one command */
 #define TIDE_WIRE_POINTS 96u
 #define TIDE_WIRE_LABEL 32u
 
 enum tide_wire_op {
   TIDE_WIRE_NONE = 0,
-  TIDE_WIRE_FUTURE,   /* makes a future timeline; object: where; other: its channel; text: label */
-  TIDE_WIRE_PROMISE,  /* object, value, deadline */
-  TIDE_WIRE_FULFIL,   /* object, value */
-  TIDE_WIRE_BREAK,    /* object, value, number: the cause */
-  TIDE_WIRE_DESTROY,  /* object: of whatever kind */
-  TIDE_WIRE_COMPOUND, /* promises one; object: where, deadline */
-  TIDE_WIRE_ALL,      /* object, points */
-  TIDE_WIRE_ANY,      /* object, points */
-  TIDE_WIRE_EXPRESSION,      /* object, points, text */
-  TIDE_WIRE_STATE,           /* object, value; answered */
-  TIDE_WIRE_COMPLETE,        /* object, value; answered when it has ended */
-  TIDE_WIRE_SCHEDULABLE,     /* object, value, points: assumed; answered */
-  TIDE_WIRE_FORGET,          /* number: the answer that is not wanted any more */
-  TIDE_WIRE_GRANT,           /* object, number: rights; answered with a token */
-  TIDE_WIRE_REDEEM,          /* object: where to put it; text: the token; answered */
-  TIDE_WIRE_CHANNEL,         /* object: where; number: priority; text: label */
-  TIDE_WIRE_SUBMIT,          /* object: channel; points: waits, retires, cancel, choose; body */
-  TIDE_WIRE_INCREASE,        /* object: channel; points: target; number: level */
-  TIDE_WIRE_DECREASE,        /* object: channel; points: dependency; other: where to put the point
-                                that cancels it, or 0; number: amount */
-  TIDE_WIRE_CANCEL_DECREASE, /* object: channel; other: what decrease gave */
+  TIDE_WIRE_FUTURE, /* object: its name; other: its channel; number: capacity; value: initial; text:
+ label */
+  TIDE_WIRE_PROMISE,     /* object, value, deadline */
+  TIDE_WIRE_FULFIL,      /* object, value */
+  TIDE_WIRE_BREAK,       /* object, value, number: the cause */
+  TIDE_WIRE_DESTROY,     /* object: of any kind */
+  TIDE_WIRE_COMPOUND,    /* promises one; object: its name, deadline */
+  TIDE_WIRE_ALL,         /* object, points */
+  TIDE_WIRE_ANY,         /* object, points */
+  TIDE_WIRE_EXPRESSION,  /* object, points, text */
+  TIDE_WIRE_STATE,       /* object, value; answered */
+  TIDE_WIRE_COMPLETE,    /* object, value; answered when it has ended */
+  TIDE_WIRE_SCHEDULABLE, /* object, value, points: assumed; answered */
+  TIDE_WIRE_FORGET,      /* number: the unwanted answer */
+  TIDE_WIRE_GRANT,       /* object, number: rights; answered with a token */
+  TIDE_WIRE_REDEEM,      /* object: the new name; text: the token; answered */
+  TIDE_WIRE_CHANNEL,     /* object: its name; value: operations; number: priority; text: label */
+  TIDE_WIRE_SUBMIT,      /* object: channel; points: waits, retires, cancel, choose; body */
+  TIDE_WIRE_INCREASE,    /* object: channel; points: target; number: level */
+  TIDE_WIRE_DECREASE,    /* object: channel; points: dependency; number: amount; value: the
+                            decrease's own number */
+  TIDE_WIRE_CANCEL_DECREASE, /* object: channel; value: the decrease's number */
   TIDE_WIRE_CANCEL_ALL,      /* object: channel */
-  TIDE_WIRE_BUFFER,          /* object: where; value: bytes; answered with its descriptor */
+  TIDE_WIRE_BUFFER,          /* object: its name; value: bytes; answered with its descriptor */
   TIDE_WIRE_TRUST,           /* number: the domain */
-  TIDE_WIRE_STATS,    /* number: which client; deadline: or whose number; value: which channel, or
-                         from where; answered */
-  TIDE_WIRE_STAND_IN, /* promises one; object: where, number: of which domain, deadline */
+  TIDE_WIRE_STATS,    /* number: the client's index; deadline: or its number; value: the channel, or
+                         the start; answered */
+  TIDE_WIRE_STAND_IN, /* promises one; object: its name, number: the foreign domain, deadline */
   TIDE_WIRE_REPORT,   /* object: a stand-in, number: its state, value: its status */
-  TIDE_WIRE_SYNC,     /* answered when all before it was executed */
-  TIDE_WIRE_ALLOCATE, /* object: channel; other: where to put the buffer; value: bytes; points: one
-                         of the channel's, and perhaps one of the host's; answered with its
-                         descriptor */
+  TIDE_WIRE_SYNC,     /* answered when all commands before it were executed */
+  TIDE_WIRE_ALLOCATE, /* object: channel; other: the buffer's name; value: bytes; points: one of the
+                         channel's, and perhaps one of the host's; answered with its descriptor */
   TIDE_WIRE_OPS
 };
 
-/* What STATS is about: its object's handle. */
+/* The subject of STATS: the handle of its object. */
 enum tide_stats_about {
   TIDE_STATS_CLIENT = 1,
   TIDE_STATS_CHANNEL,
@@ -73,7 +71,7 @@ enum tide_stats_about {
   TIDE_STATS_TIMELINE
 };
 
-/* A name of the client's own table, and a value where one belongs to it. */
+/* A name in the client's own table; a point adds a value. */
 struct tide_wire_name {
   uint32_t handle, generation;
 };
@@ -93,21 +91,21 @@ enum tide_wire_flags {
   TIDE_WIRE_MAY_BE_PASSED = 1,
   TIDE_WIRE_DESPITE_BROKEN = 2,
   TIDE_WIRE_HAS_CANCEL = 4, /* the point after the retires */
-  TIDE_WIRE_HAS_CHOOSE = 8, /* the one after that */
+  TIDE_WIRE_HAS_CHOOSE = 8, /* the point after that */
   TIDE_WIRE_RECOVER = 16,
   TIDE_WIRE_FLAGS = 31
 };
 
-/* The first cell of a command. Behind it: points[wait_count + retire_count + …], then
- * arguments[argument_count + other_count], then `text_size` bytes. */
+/* The first cell of a command. Then follow points[wait_count + retire_count + …],
+ * arguments[argument_count + other_count], and `text_size` bytes. */
 struct tide_wire_command {
   uint16_t cells;
   uint16_t op;
-  uint32_t answer; /* the number that the answer carries; 0: none is wanted */
+  uint32_t answer; /* the number that the answer carries; 0: no answer */
   struct tide_wire_name object, other;
   uint64_t value, deadline;
   uint32_t number, flags;
-  uint16_t wait_count, retire_count; /* of other commands, all points are waits */
+  uint16_t wait_count, retire_count; /* all points of other commands are waits */
   uint8_t argument_count, other_count;
   uint8_t body, other_body; /* enum tide_session_body, or of the service's table */
   uint32_t text_size;
@@ -116,7 +114,7 @@ struct tide_wire_command {
 _Static_assert(sizeof(struct tide_wire_command) == TIDE_WIRE_CELL,
                "a command begins with one cell");
 
-/* A command as it was copied: its arrays lie in `bytes`. */
+/* A copied command: its arrays lie in `bytes`. */
 struct tide_wire_record {
   union {
     struct tide_wire_command command;
@@ -128,21 +126,20 @@ struct tide_wire_record {
 struct tide_wire_view {
   const struct tide_wire_command *command;
   const struct tide_wire_point *points;
-  size_t point_count; /* with cancel and choose */
+  size_t point_count; /* including cancel and choose */
   const struct tide_wire_argument *arguments;
   const char *text;
 };
 
-/* How many cells such a command has; 0: it is too large. */
+/* Returns the number of cells of such a command; 0: it is too large. */
 uint32_t tide_wire_cells(const struct tide_wire_command *command);
-/* TIDE_CORRUPT: a count, flag or size does not fit, or its size is not what its parts need. */
+/* TIDE_CORRUPT: a count, flag or size is invalid, or `cells` is not the size of its parts. */
 enum tide_status tide_wire_open(const struct tide_wire_record *record, uint32_t cells,
                                 struct tide_wire_view *out_view);
-/* Its text as a label: letters only, for it ends in other people's tables; cut where it is too
- * long.
- */
+/* Copies the text as a label, printable characters only since other users' tables show it; cut if
+ * it is too long. */
 void tide_wire_label(const struct tide_wire_view *view, char out_label[TIDE_WIRE_LABEL]);
-/* "PROMISE" …; "?" for what is none. */
+/* Returns "PROMISE" …; "?" for an unknown number. */
 const char *tide_wire_op_name(uint32_t op);
 
 /* ---- the socket -------------------------------------------------------------------- */
@@ -150,15 +147,15 @@ const char *tide_wire_op_name(uint32_t op);
 enum tide_wire_kind {
   TIDE_WIRE_HELLO = 1,
   TIDE_WIRE_WELCOME, /* descriptors: ring, values, doorbell */
-  TIDE_WIRE_ANSWER,  /* to the command that gave `answer` */
-  TIDE_WIRE_REFUSAL, /* a command that wanted no answer failed: `sequence`, `op`, `status` */
+  TIDE_WIRE_ANSWER,  /* answers the command with the number `answer` */
+  TIDE_WIRE_REFUSAL, /* a command without an answer failed: `sequence`, `op`, `status` */
   TIDE_WIRE_GOODBYE  /* the service ends: `status` */
 };
 
-/* What a client may have at a time; the policy sets it. */
+/* The most that a client may have at a time; set by the policy. */
 struct tide_wire_limits {
   uint32_t handles, timelines, promises, channels, waits, parts, grants, operations, buffers;
-  uint32_t cells; /* of the ring */
+  uint32_t cells; /* the ring's size */
   uint32_t priority;
   uint64_t bytes;
 };
@@ -167,19 +164,19 @@ struct tide_wire_message {
   uint64_t magic;
   uint32_t version, kind;
   uint32_t answer, status;
-  uint64_t sequence; /* of a refused command: how many came before it */
+  uint64_t sequence; /* a refused command's: the number of commands before it */
   uint32_t op, state;
-  struct tide_wire_name name; /* of the owner's: which place of its values */
-  uint64_t owner;             /* whose values */
+  struct tide_wire_name name; /* the owner's name: the slot of its values */
+  uint64_t owner;             /* the owner of the values */
   uint64_t value, more;
   uint32_t domain, trusted;
   uint8_t token[16];
   struct tide_wire_limits limits;
   char label[TIDE_WIRE_LABEL];
-  uint64_t numbers[16]; /* of STATS */
+  uint64_t numbers[16]; /* the answer to STATS */
 };
 
-/* The first message of a client. TIDE_CORRUPT; TIDE_MISMATCH: another version. */
+/* Checks the first message of a client. TIDE_CORRUPT; TIDE_MISMATCH: another version. */
 enum tide_status tide_wire_check_hello(const void *bytes, size_t size,
                                        struct tide_wire_message *out_hello);
 void tide_wire_begin(struct tide_wire_message *message, enum tide_wire_kind kind);

@@ -46,8 +46,8 @@ static enum tide_status create_channel(struct tide_served *client,
   return status;
 }
 
-static enum tide_status decrease(struct tide_line *line, const struct tide_wire_view *view,
-                                 struct tide_point dependency) {
+static enum tide_status decrease_priority(struct tide_line *line, const struct tide_wire_view *view,
+                                          struct tide_point dependency) {
   struct tide_point cancel;
   enum tide_status status = tide_queue_decrease_priority_until(
       line->queue, dependency, view->command->number, &cancel, NULL);
@@ -79,7 +79,7 @@ static enum tide_status call_channel(struct tide_served *client,
   if (view->point_count != 1) return TIDE_INVALID;
   enum tide_status status = tide_entry_point(client, view->points[0], &point);
   if (status != TIDE_OK) return status;
-  if (command->op == TIDE_WIRE_DECREASE) return decrease(line, view, point);
+  if (command->op == TIDE_WIRE_DECREASE) return decrease_priority(line, view, point);
   uint32_t level = command->number > 15 ? 15 : command->number;
   return tide_queue_increase_priority_until(line->queue, point, (uint8_t)level, NULL);
 }

@@ -1,11 +1,11 @@
-/* timeline/cause.h: the first cause of a failure, shared by all that failed by it.
+/* timeline/cause.h: the first cause of a failure, shared by all objects that failed because of it.
  *
  * A cause is made when an operation fails, and never changes. The operation, the operations that
  * wait for it, and the timelines that they signal each hold a reference; the last one frees it. So
- * the depth of a failed pipeline costs nothing, and the waiter at its end is told what failed at
- * its beginning.
+ * the depth of a failed pipeline costs nothing, and the waiter at its end learns the failure at its
+ * beginning.
  *
- * Making a cause may fail for lack of memory: then the status is all that remains. */
+ * Making a cause may fail for lack of memory: then only the status remains. */
 #ifndef TIDE_TIMELINE_CAUSE_H
 #define TIDE_TIMELINE_CAUSE_H
 

@@ -50,8 +50,8 @@ static void drop_oldest(struct tide_timeline *timeline) {
   timeline->oldest++;
 }
 
-/* While the newest record is external, its value is the timeline's. It is stored before a look-up
- * and before the next record. */
+/* Stores the value of the newest record, if that is external: until then, the timeline's value is
+ * the record's. Required before a look-up and before the next record. */
 static inline void settle_newest(const struct tide_timeline *timeline) {
   if (timeline->newest_external) *timeline->newest_external = timeline->reached.value;
 }
@@ -62,7 +62,8 @@ static inline struct slot *next_slot(struct tide_timeline *timeline) {
   return slot_at(timeline, timeline->newest++);
 }
 
-/* Of consecutive external values only the last needs a slot: none carries knowledge. */
+/* Consecutive external values share one slot, with the last value: none of them carries
+ * knowledge. */
 void tide_history_push_external(struct tide_timeline *timeline, uint64_t value) {
   struct slot *slot = slot_at(timeline, timeline->newest - 1);
   if (timeline->newest == timeline->oldest || slot->axis) slot = next_slot(timeline);
@@ -136,8 +137,8 @@ bool tide_history_find(const struct tide_timeline *timeline, uint64_t value,
   if (coarse && timeline->kept && kept_slot(timeline)->value >= value)
     return view_slot(kept_slot(timeline), true, out_view);
   uint64_t number = lower_bound(timeline, value);
-  /* A later record may replace a dropped one only; an external one that is still in the ring tells
-   * that nothing is known. */
+  /* Only a dropped record may be replaced by a later one. An external record that is still in the
+   * ring means that nothing is known. */
   if (coarse)
     while (number < timeline->newest && !slot_at(timeline, number)->axis) number++;
   if (number >= timeline->newest) return false;

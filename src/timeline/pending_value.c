@@ -1,4 +1,4 @@
-/* Values that end one by one. */
+/* Timelines with values that end one by one (timeline/pending_value.h). */
 #include "timeline/pending_value.h"
 #include "base/check.h"
 
@@ -19,13 +19,14 @@ struct tide_pending_value *tide_pending_find_locked(const struct tide_timeline *
   return node && node->key == value ? tide_pending_value_of(node) : NULL;
 }
 
-/* The broken range that this value is part of; NULL: none. */
+/* Returns the broken range that contains a value; NULL: none. */
 static struct tide_pending_value *broken_at(const struct tide_timeline *timeline, uint64_t value) {
   struct tide_tree_node *node = tide_tree_at_least(&timeline->broken_ranges, value);
   return node && tide_pending_value_of(node)->first <= value ? tide_pending_value_of(node) : NULL;
 }
 
-/* Holes of one status that touch become one, which lies in the later turn. */
+/* Joins a broken range with its neighbours, if they touch and have the same status. A joined range
+ * lies in the later struct; the earlier one is freed. Returns the number freed. */
 static unsigned join_ranges(struct tide_timeline *timeline, struct tide_pending_value *pending,
                             struct tide_pending_value *out_freed[2]) {
   unsigned freed = 0;
@@ -61,7 +62,7 @@ unsigned tide_pending_break_locked(struct tide_timeline *timeline,
   if (tide_timeline_traced(timeline))
     tide_timeline_emit(timeline, TIDE_EVENT_BREAK, value, 0, 0, NULL, status);
   tide_counter_pop_from(&pending->waiters, 0, fired, status);
-  /* Held operations look again: some of them for nothing, none is forgotten. */
+  /* Held operations check their waits again: some in vain, but none is missed. */
   if (tide_counter_least(&timeline->promised) <= value) {
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
     tide_timeline_refresh(timeline);
@@ -69,12 +70,12 @@ unsigned tide_pending_break_locked(struct tide_timeline *timeline,
   return join_ranges(timeline, pending, out_freed);
 }
 
-/* Of one without a pending value that is still to end. */
+/* Returns the state of a value that is not pending. */
 static enum tide_await look_at_ended(const struct tide_timeline *timeline, uint64_t value,
                                      enum tide_status *out_status) {
   bool reached = timeline->reached.value >= value;
   if (timeline->gone) {
-    *out_status = TIDE_CANCELLED; /* from the lowest broken range on, nobody knows any more */
+    *out_status = TIDE_CANCELLED; /* from the lowest broken range on, the states are lost */
     return reached && value < timeline->lowest_broken ? TIDE_AWAIT_REACHED : TIDE_AWAIT_FAILED;
   }
   struct tide_pending_value *broken = broken_at(timeline, value);

@@ -1,29 +1,29 @@
-/* timeline/pending_value.h: timelines whose values end one by one (future timelines and compounds
- * of point/).
+/* timeline/pending_value.h: timelines with values that end one by one (future timelines and
+ * compounds of point/).
  *
- * An ordinary timeline fails from a value upward. Here each pending value has a *turn*, which holds
- * its waiters in place of the timeline's counter. Reaching a value ends all pending values up to it
- * well. When a value breaks, its pending value becomes a broken range (*broken range*), and no
- * other value is affected: every wait for the value, now or later, fails with the range's status.
- * Adjacent ranges with one status are joined.
+ * An ordinary timeline fails from a value upward. Here each pending value has its own struct
+ * tide_pending_value, which holds its waiters in place of the timeline's counter. Reaching a value
+ * ends all pending values up to it well. When a value breaks, its struct becomes a *broken range*,
+ * and no other value is affected: every wait for the value, now or later, fails with the range's
+ * status. Adjacent ranges with one status are joined.
  *
- *      reached.value 3        broken ranges  2..2: owner died        pending values  4 5
+ *       reached.value 3        broken ranges  2..2: owner died        pending values  4 5
  *
  * A value that is neither pending, reached nor broken fails at once with TIDE_NOT_FOUND, so that no
  * thread waits for a value without a promiser. "v is good" takes two loads: reached.value >= v and
- * v < lowest_hole; from lowest_hole on a lookup is needed, under the guard.
+ * v < lowest_broken; from lowest_broken on a look-up is needed, under the guard.
  *
- * The guard is the scheduler's lock from the start. Turns lie in the promises of point/. */
+ * The guard is the scheduler's lock from the start. The structs lie in the promises of point/. */
 #ifndef TIDE_TIMELINE_PENDING_VALUE_H
 #define TIDE_TIMELINE_PENDING_VALUE_H
 
 #include "timeline/timeline_state.h"
 
 struct tide_pending_value {
-  struct tide_tree_node node; /* key: the value; of a broken range its last value */
+  struct tide_tree_node node; /* key: the value; in a broken range, its last value */
   struct tide_counter waiters;
-  uint64_t first;  /* of a broken range: its first value */
-  uint32_t status; /* of a broken range; TIDE_OK: still pending */
+  uint64_t first;  /* the first value of a broken range */
+  uint32_t status; /* the status of a broken range; TIDE_OK: still pending */
 };
 
 static inline struct tide_pending_value *tide_pending_value_of(struct tide_tree_node *node) {
@@ -37,7 +37,7 @@ enum tide_status tide_timeline_create_single(struct tide_context *context,
 
 /* ---- under the guard ---- */
 
-/* Adds a pending value, above all earlier ones. `turn` has no waiters. */
+/* Adds a pending value, above all earlier ones. `pending` has no waiters. */
 static inline void tide_pending_add_locked(struct tide_timeline *timeline,
                                            struct tide_pending_value *pending, uint64_t value) {
   TIDE_ASSERT(value > timeline->reached.value);
@@ -47,7 +47,7 @@ static inline void tide_pending_add_locked(struct tide_timeline *timeline,
   bool is_new = tide_tree_insert(&timeline->pending_values, &pending->node, value);
   TIDE_ASSERT(is_new);
 }
-/* Returns the pending value's turn; NULL if it has ended or was never added. */
+/* Returns a pending value; NULL: it has ended or was never added. */
 struct tide_pending_value *tide_pending_find_locked(const struct tide_timeline *timeline,
                                                     uint64_t value);
 /* Removes a pending value up to the reached value, and fires its waiters. NULL if none is left. */
@@ -68,16 +68,16 @@ unsigned tide_pending_break_locked(struct tide_timeline *timeline,
                                    struct tide_pending_value *pending, enum tide_status status,
                                    struct tide_fired *fired,
                                    struct tide_pending_value *out_freed[2]);
-/* Drops all pending values before their memory is freed; none is pending. References to the
- * timeline may remain: from lowest_hole on every value then fails with TIDE_CANCELLED. */
+/* Drops all broken ranges before their memory is freed; no value is pending. References to the
+ * timeline may remain: from lowest_broken on every value then fails with TIDE_CANCELLED. */
 void tide_pending_forget_all_locked(struct tide_timeline *timeline);
-/* Returns the state of a value. Failed: *out_status says why. Pending: *out_turn (may be NULL) is
- * its pending value. */
+/* Returns the state of a value. Failed: *out_status is the reason. Pending: *out_pending (may be
+ * NULL) is its struct. */
 enum tide_await tide_pending_look_locked(const struct tide_timeline *timeline, uint64_t value,
                                          enum tide_status *out_status,
                                          struct tide_pending_value **out_pending);
-/* Does tide_pending_look_locked, inline for the newest and the oldest pending value, the usual
- * ones. `out_turn` must not be NULL. */
+/* Does tide_pending_look_locked, in line for the newest and the oldest pending value, the usual
+ * ones. `out_pending` must not be NULL. */
 static inline enum tide_await tide_pending_look(const struct tide_timeline *timeline,
                                                 uint64_t value, enum tide_status *out_status,
                                                 struct tide_pending_value **out_pending) {
@@ -93,12 +93,12 @@ static inline enum tide_await tide_pending_look(const struct tide_timeline *time
 
 /* True if the timepoint has a call, and its notifier, if any, belongs to this context. */
 bool tide_timepoint_fits(const struct tide_timepoint *timepoint, struct tide_context *context);
-/* Queues a timepoint whose call, timeline and value are set. If the result is not
- * TIDE_AWAIT_QUEUED, the caller must use tide_timepoint_call after releasing the guard. */
+/* Queues a timepoint; its call, timeline and value are set. If the result is not TIDE_AWAIT_QUEUED,
+ * the caller must use tide_timepoint_call after releasing the guard. */
 enum tide_await tide_timepoint_add_single(struct tide_timepoint *timepoint);
 void tide_timepoint_call(struct tide_timepoint *timepoint);
-/* Runs nodes that timelines have fired, as tide_fired_run does, and the calls of pending values in
- * one go. No lock is held. */
+/* Runs nodes that timelines have fired, as tide_fired_run does, but consecutive calls of pending
+ * values in one go. The caller holds no lock. */
 void tide_fired_run_calls(struct tide_fired *fired, struct tide_context *context);
 
 #endif

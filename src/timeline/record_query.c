@@ -1,4 +1,4 @@
-/* What a host can ask about a value that was reached. */
+/* Queries of a host about a reached value. */
 #include "timeline/timeline_state.h"
 #include "timeline/pending_value.h"
 

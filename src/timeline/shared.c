@@ -1,11 +1,11 @@
-/* Timelines in shared memory: what a region looks like, and its readers. */
+/* Timelines in shared memory: the shape of a region, and its readers. */
 #include "base/params.h"
 #include "timeline/shared_layout.h"
 #include "base/atomic.h"
 
 /* ---- shape --------------------------------------------------------------------------------- */
 
-static bool possible(const struct tide_shared_shape *shape) {
+static bool is_possible(const struct tide_shared_shape *shape) {
   if (shape->count == 0 || shape->count > TIDE_SHARED_COUNT_MAX) return false;
   if (shape->records == 0) return shape->capacity == 0;
   return shape->records >= 2 && shape->records <= TIDE_SHARED_RECORDS_MAX && shape->capacity > 0;
@@ -21,18 +21,18 @@ static size_t slot_size(const struct tide_shared_shape *shape) {
 }
 
 size_t tide_shared_size(const struct tide_shared_shape *shape) {
-  if (!shape || !possible(shape)) return 0;
+  if (!shape || !is_possible(shape)) return 0;
   size_t one = slot_size(shape);
   if (one > (SIZE_MAX - sizeof(struct tide_shared_head)) / shape->count) return 0;
   return sizeof(struct tide_shared_head) + one * shape->count;
 }
 
-static bool aligned(const void *memory) { return memory && (uintptr_t)memory % 64 == 0; }
+static bool is_aligned(const void *memory) { return memory && (uintptr_t)memory % 64 == 0; }
 
 enum tide_status tide_shared_format(void *memory, size_t size,
                                     const struct tide_shared_shape *shape) {
   size_t needed = tide_shared_size(shape);
-  if (needed == 0 || !aligned(memory)) return TIDE_INVALID;
+  if (needed == 0 || !is_aligned(memory)) return TIDE_INVALID;
   if (size < needed) return TIDE_FULL;
   struct tide_shared_head *head = memory;
   tide_store_relaxed(&head->version, TIDE_SHARED_VERSION);
@@ -43,7 +43,8 @@ enum tide_status tide_shared_format(void *memory, size_t size,
   return TIDE_OK;
 }
 
-/* Each word is read once: what was checked is what is used. */
+/* Reads and checks the shape. Each word is read once, so that the checked words are the used
+ * ones. */
 static enum tide_status read_shape(const void *memory, size_t size,
                                    struct tide_shared_shape *out_shape) {
   const struct tide_shared_head *head = memory;
@@ -65,7 +66,7 @@ enum tide_status tide_shared_attach(struct tide_shared *out_shared, void *memory
   enum tide_status status = tide_params_copy(&own, sizeof own, params);
   if (status != TIDE_OK) return status;
   params = &own;
-  if (!params->platform || !aligned(memory)) return TIDE_INVALID;
+  if (!params->platform || !is_aligned(memory)) return TIDE_INVALID;
   struct tide_shared shared = {.memory = memory,
                                .platform = params->platform,
                                .lease = params->lease,
@@ -85,7 +86,7 @@ uint64_t tide_shared_value(const struct tide_shared *shared, uint32_t slot) {
   return at ? tide_load_acquire(&at->value) : 0;
 }
 
-/* At or above the lowest broken value. */
+/* Returns the state of a value at or above the lowest broken value. */
 static enum tide_status judge_broken(const struct tide_shared_slot *slot, uint64_t value,
                                      uint64_t broken, uint64_t reached) {
   uint64_t fail_from = tide_load_acquire(&slot->fail_from);
@@ -93,10 +94,11 @@ static enum tide_status judge_broken(const struct tide_shared_slot *slot, uint64
   if (value >= fail_from && status != TIDE_OK)
     return tide_shared_fails(status) ? (enum tide_status)status : TIDE_CORRUPT;
   if (broken != UINT64_MAX) return TIDE_NOT_FOUND;
-  return value <= reached ? TIDE_OK : TIDE_TIMEOUT; /* the highest value there is, and none broke */
+  return value <= reached ? TIDE_OK : TIDE_TIMEOUT; /* UINT64_MAX, and no value broke */
 }
 
-/* Unless whoever would open it has died. */
+/* Returns the state of a generation that is not open yet: it may still come, unless its writer has
+ * died. */
 static enum tide_status still_to_come(const struct tide_shared_slot *slot) {
   uint32_t buried = tide_load_acquire(&slot->buried);
   return tide_shared_fails(buried) ? (enum tide_status)buried : TIDE_TIMEOUT;
@@ -104,13 +106,14 @@ static enum tide_status still_to_come(const struct tide_shared_slot *slot) {
 
 enum tide_status tide_shared_judge(const struct tide_shared_slot *slot, uint32_t generation,
                                    uint64_t value, uint64_t *out_reached) {
-  /* First: what is read from here on is of no earlier life. */
+  /* The first load: the later ones see no words of an earlier generation. */
   if (tide_load_acquire(&slot->generation) >> 1 < generation) return still_to_come(slot);
   uint64_t reached = tide_load_acquire(&slot->value);
   uint64_t broken = tide_load_acquire(&slot->broken);
   enum tide_status status = value <= reached ? TIDE_OK : TIDE_TIMEOUT;
   if (value >= broken) status = judge_broken(slot, value, broken, reached);
-  /* Last: had the slot been opened anew before one of these was read, it would show here. */
+  /* The last load: if the slot was opened anew before one of the other loads, the generation
+   * differs. */
   if (tide_load_acquire(&slot->generation) != ((uint64_t)generation << 1 | 1))
     return TIDE_CANCELLED;
   *out_reached = reached;
@@ -127,14 +130,14 @@ enum tide_status tide_shared_look(const struct tide_shared *shared, uint32_t slo
 /* ---- waiting ------------------------------------------------------------------------------- */
 
 #define AT_ONCE 128
-#define ROUND 1000000u /* ns: how long of too many words only the first are slept on */
+#define ROUND 1000000u /* ns: the longest sleep on only the first of too many words */
 
-static bool passed(const struct tide_platform *platform, uint64_t deadline) {
+static bool has_passed(const struct tide_platform *platform, uint64_t deadline) {
   if (deadline == TIDE_NOW) return true;
   return deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline;
 }
 
-/* The word is read before the slot is: what changes the slot after that changes the word, too. */
+/* The word is read before the slot: a change of the slot after that also changes the word. */
 enum tide_status tide_shared_wait(const struct tide_shared *shared, uint32_t slot,
                                   uint32_t generation, uint64_t value, uint64_t deadline) {
   const struct tide_shared_slot *at = tide_shared_slot_of(shared, slot);
@@ -144,7 +147,7 @@ enum tide_status tide_shared_wait(const struct tide_shared *shared, uint32_t slo
   for (;;) {
     struct tide_word word = {&at->word, tide_load_acquire(&at->word)};
     enum tide_status status = tide_shared_judge(at, generation, value, &reached);
-    if (status != TIDE_TIMEOUT || passed(platform, deadline)) return status;
+    if (status != TIDE_TIMEOUT || has_passed(platform, deadline)) return status;
     if (!platform->wait_shared) return TIDE_UNSUPPORTED;
     platform->wait_shared(platform->self, &word, 1, deadline);
   }
@@ -160,14 +163,15 @@ enum tide_status tide_shared_sleep(const struct tide_shared *shared, uint32_t sl
   const struct tide_shared_slot *at = tide_shared_slot_of(shared, slot);
   const struct tide_platform *platform = shared->platform;
   if (!at) return TIDE_INVALID;
-  if (passed(platform, deadline)) return TIDE_TIMEOUT;
+  if (has_passed(platform, deadline)) return TIDE_TIMEOUT;
   if (!platform->wait_shared) return TIDE_UNSUPPORTED;
   struct tide_word word = {&at->word, seen};
   platform->wait_shared(platform->self, &word, 1, deadline);
   return TIDE_OK;
 }
 
-/* The words of the first points are noted before anything is looked at. */
+/* Judges all points until one has ended. For the first AT_ONCE points, the word is read before the
+ * slot. */
 static enum tide_status look_at_all(const struct tide_shared_point *points, size_t count,
                                     struct tide_word words[AT_ONCE], size_t *out_index) {
   for (size_t i = 0; i < count; i++) {
@@ -185,7 +189,7 @@ static enum tide_status look_at_all(const struct tide_shared_point *points, size
   return TIDE_TIMEOUT;
 }
 
-static uint64_t sooner(const struct tide_platform *platform, uint64_t deadline) {
+static uint64_t end_of_round(const struct tide_platform *platform, uint64_t deadline) {
   uint64_t end = platform->now(platform->self) + ROUND;
   return end < deadline ? end : deadline;
 }
@@ -197,10 +201,10 @@ enum tide_status tide_shared_wait_any(const struct tide_shared_point *points, si
   const struct tide_platform *platform = points[0].shared->platform;
   for (;;) {
     enum tide_status status = look_at_all(points, count, words, out_index);
-    if (status != TIDE_TIMEOUT || passed(platform, deadline)) return status;
+    if (status != TIDE_TIMEOUT || has_passed(platform, deadline)) return status;
     if (!platform->wait_shared) return TIDE_UNSUPPORTED;
     bool all = count <= AT_ONCE;
     platform->wait_shared(platform->self, words, all ? (uint32_t)count : AT_ONCE,
-                          all ? deadline : sooner(platform, deadline));
+                          all ? deadline : end_of_round(platform, deadline));
   }
 }

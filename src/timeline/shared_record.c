@@ -1,19 +1,20 @@
 /* Timelines in shared memory: records, written and read.
  *
- * A place is written under its number `seq`: odd, the words, the next even one. A reader takes the
- * number, the words and the number again; all loads acquire and all stores release, so that whoever
- * has read one new word finds the number changed. Nobody waits: what is torn is not there. */
+ * A record is written under its sequence number `seq`: first an odd number, then the words, then
+ * the next even number. A reader loads the number, the words and the number again. All loads
+ * acquire and all stores release, so a reader that has loaded one new word finds the number
+ * changed. No reader waits: a torn record counts as missing. */
 #include "base/atomic.h"
 #include "causal/frontier.h"
 #include "timeline/shared_layout.h"
 
-#define TRIES 4 /* a place that was overwritten so often: what it said is too old to be kept */
+#define TRIES 4 /* a record that was overwritten so often is too old to be kept */
 
 struct entry {
   uint64_t axis, epoch;
 };
 
-/* A record as it was copied out of the region. */
+/* A copy of a record of the region. */
 struct copied {
   uint64_t value, after, axis, epoch, lease;
   TIDE_FRONTIER_STORAGE(known, TIDE_FRONTIER_CAPACITY_MAX);
@@ -72,7 +73,7 @@ void tide_shared_write_record(const struct tide_shared *shared, struct tide_shar
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* The place of the smallest record from `value` to `reached`; NULL: there is none. */
+/* Returns the smallest record from `value` to `reached`; NULL: none. */
 static const struct tide_shared_record_head *find_record(const struct tide_shared *shared,
                                                          const struct tide_shared_slot *slot,
                                                          uint64_t value, uint64_t reached,
@@ -92,8 +93,9 @@ static const struct tide_shared_record_head *find_record(const struct tide_share
   return best;
 }
 
-/* Nothing is believed: no more is read than the region has room for, and what comes out is a
- * frontier in order or TIDE_CORRUPT. TIDE_BUSY: it is not that record any more. */
+/* Copies a record. Trusts no word: reads no more entries than the region has capacity for; the
+ * caller validates the copy. TIDE_CORRUPT: the shape is wrong; TIDE_BUSY: the record was
+ * overwritten meanwhile. */
 static enum tide_status copy_record(const struct tide_shared *shared,
                                     const struct tide_shared_record_head *record, uint64_t seq,
                                     struct copied *out) {
@@ -127,13 +129,13 @@ bool tide_shared_lists(const struct tide_frontier *frontier, tide_axis axis, uin
   return tide_frontier_get(frontier, axis) >= epoch;
 }
 
-static bool believable(const struct copied *record, uint64_t value, uint64_t reached) {
+static bool is_believable(const struct copied *record, uint64_t value, uint64_t reached) {
   return record->value >= value && record->value <= reached && record->after < record->value &&
          tide_shared_lists(&record->known.frontier, record->axis, record->epoch);
 }
 
-/* TIDE_OK; TIDE_NOT_FOUND: no record is kept; TIDE_BUSY: it was overwritten meanwhile; or what look
- * says. */
+/* Looks for the record once. TIDE_OK; TIDE_NOT_FOUND: no record is kept; TIDE_BUSY: the record was
+ * overwritten meanwhile; or the status of tide_shared_judge. */
 static enum tide_status try_once(const struct tide_shared *shared,
                                  const struct tide_shared_slot *slot, uint32_t generation,
                                  uint64_t value, struct copied *out) {
@@ -142,12 +144,12 @@ static enum tide_status try_once(const struct tide_shared *shared,
   if (status != TIDE_OK) return status;
   const struct tide_shared_record_head *record = find_record(shared, slot, value, reached, &seq);
   enum tide_status found = record ? copy_record(shared, record, seq, out) : TIDE_NOT_FOUND;
-  /* Were these words another generation's? And what was looked for may have been pushed out by what
-   * came while we looked, and lies above what was reached then. */
+  /* The words may be another generation's. Or no record was found because signals since the first
+   * look pushed it out; their records lie above `reached`. */
   status = tide_shared_judge(slot, generation, value, &again);
   if (status != TIDE_OK) return status;
   if (found == TIDE_NOT_FOUND && again != reached) return TIDE_BUSY;
-  if (found == TIDE_OK && !believable(out, value, reached)) return TIDE_CORRUPT;
+  if (found == TIDE_OK && !is_believable(out, value, reached)) return TIDE_CORRUPT;
   return found;
 }
 
@@ -160,7 +162,7 @@ static enum tide_status look_up(const struct tide_shared *shared, uint32_t slot,
   enum tide_status status = tide_shared_judge(at, generation, value, &reached);
   if (status != TIDE_OK) return status;
   if (value <= initial) return TIDE_NOT_FOUND;
-  out->value = reached; /* external, if nothing is found */
+  out->value = reached; /* external, if no record is found */
   out->axis = 0;
   if (shared->lease == 0) return TIDE_OK;
   for (int i = 0; i < TRIES; i++) {

@@ -1,11 +1,11 @@
-/* Timelines in shared memory: what the owner writes, and the reaper. */
+/* Timelines in shared memory: the writes of the owner, and the reaper. */
 #include "base/atomic.h"
 #include "timeline/shared_layout.h"
 
 void tide_shared_set_alone(struct tide_shared *shared, bool alone) { shared->alone = alone; }
 
-/* Who sleeps has read the word before it looked: either it sees what was stored, or the word that
- * it wants to sleep on has moved. */
+/* Wakes the waiters. A waiter reads the word before it looks at the slot: either it sees the new
+ * words, or the word that it would sleep on has changed. */
 static void wake_waiters(const struct tide_shared *shared, struct tide_shared_slot *slot) {
   const struct tide_platform *platform = shared->platform;
   if (shared->alone) return;
@@ -13,7 +13,7 @@ static void wake_waiters(const struct tide_shared *shared, struct tide_shared_sl
   if (platform->wake_shared) platform->wake_shared(platform->self, &slot->word, UINT32_MAX);
 }
 
-/* NULL, and why: *out_status. */
+/* Returns a slot to write; NULL: *out_status is the reason. */
 static struct tide_shared_slot *to_write(const struct tide_shared *shared, uint32_t slot,
                                          enum tide_status *out_status) {
   struct tide_shared_slot *at = tide_shared_slot_of(shared, slot);
@@ -35,7 +35,7 @@ static struct tide_shared_slot *open_to_write(const struct tide_shared *shared, 
   return NULL;
 }
 
-/* Readers of the last generation see that it has gone before they see any of this. */
+/* Readers of the last generation see its end before they see any of these stores. */
 enum tide_status tide_shared_open(struct tide_shared *shared, uint32_t slot, uint32_t generation,
                                   uint64_t initial) {
   enum tide_status status;
@@ -64,8 +64,8 @@ enum tide_status tide_shared_close(struct tide_shared *shared, uint32_t slot) {
   return TIDE_OK;
 }
 
-/* TIDE_OK, or how this value has failed. */
-static enum tide_status failure(const struct tide_shared_slot *slot, uint64_t value) {
+/* Returns the failure of a value; TIDE_OK: none. */
+static enum tide_status failure_of(const struct tide_shared_slot *slot, uint64_t value) {
   if (value < tide_load_acquire(&slot->fail_from)) return TIDE_OK;
   uint32_t status = tide_load_acquire(&slot->status);
   return status == TIDE_OK || tide_shared_fails(status) ? (enum tide_status)status : TIDE_CORRUPT;
@@ -78,7 +78,7 @@ enum tide_status tide_shared_signal(struct tide_shared *shared, uint32_t slot, u
   struct tide_shared_slot *at = open_to_write(shared, slot, &status);
   if (!at) return status;
   if (frontier && !tide_shared_lists(frontier, axis, epoch)) return TIDE_INVALID;
-  if ((status = failure(at, value)) != TIDE_OK) return status;
+  if ((status = failure_of(at, value)) != TIDE_OK) return status;
   if (value <= tide_load_relaxed(&at->value)) return TIDE_VALUE;
   if (frontier && shared->lease && shared->shape.records)
     tide_shared_write_record(shared, at, value, frontier, axis, epoch);
@@ -92,9 +92,9 @@ enum tide_status tide_shared_publish(struct tide_shared *shared, uint32_t slot, 
   enum tide_status status;
   struct tide_shared_slot *at = open_to_write(shared, slot, &status);
   if (!at) return status;
-  if (value > tide_load_relaxed(&at->value) && (status = failure(at, value)) != TIDE_OK)
+  if (value > tide_load_relaxed(&at->value) && (status = failure_of(at, value)) != TIDE_OK)
     return status;
-  /* What broke is known before anything above it is reached. */
+  /* A broken value is visible before any value above it is reached. */
   if (lowest_broken < tide_load_relaxed(&at->broken))
     tide_store_release(&at->broken, lowest_broken);
   if (value > tide_load_relaxed(&at->value)) tide_store_release(&at->value, value);
@@ -108,9 +108,10 @@ enum tide_status tide_shared_wake(struct tide_shared *shared, uint32_t slot) {
   return status;
 }
 
-/* Each word only goes down here, and the status is there before what it is of: a writer that died
- * in the middle of this said nothing that whoever does it again has to take back. */
-static void fail(struct tide_shared_slot *slot, uint64_t from, enum tide_status status) {
+/* Fails the values from `from` on that are not reached. Each word only decreases here, and the
+ * status is stored before the range that has it. So if a writer died in the middle, repeating this
+ * takes nothing back. */
+static void fail_values(struct tide_shared_slot *slot, uint64_t from, enum tide_status status) {
   uint64_t reached = tide_load_relaxed(&slot->value);
   if (reached == UINT64_MAX) return;
   if (from <= reached) from = reached + 1;
@@ -126,12 +127,12 @@ enum tide_status tide_shared_fail(struct tide_shared *shared, uint32_t slot, uin
   if (!tide_shared_fails((uint32_t)status)) return TIDE_INVALID;
   struct tide_shared_slot *at = open_to_write(shared, slot, &answer);
   if (!at) return answer;
-  fail(at, from, status);
+  fail_values(at, from, status);
   wake_waiters(shared, at);
   return TIDE_OK;
 }
 
-/* A slot that was closed, but not yet woken, is woken, too. */
+/* Wakes the waiters of closed slots, too: a writer may have died between close and wake. */
 enum tide_status tide_shared_reap(struct tide_shared *shared, enum tide_status status) {
   if (!tide_shared_fails((uint32_t)status)) return TIDE_INVALID;
   if (!shared->writable) return TIDE_DENIED;
@@ -139,7 +140,7 @@ enum tide_status tide_shared_reap(struct tide_shared *shared, enum tide_status s
     struct tide_shared_slot *slot = tide_shared_slot_of(shared, i);
     if (!tide_shared_fails(tide_load_relaxed(&slot->buried)))
       tide_store_release(&slot->buried, (uint32_t)status);
-    if (is_open(slot)) fail(slot, 0, status);
+    if (is_open(slot)) fail_values(slot, 0, status);
     wake_waiters(shared, slot);
   }
   return TIDE_OK;

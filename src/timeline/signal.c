@@ -6,10 +6,10 @@
 #include "timeline/timeline_state.h"
 #include "timeline/pending_value.h"
 
-static inline uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint64_t min_value(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 static inline void limit_quiet(struct tide_timeline *timeline) {
-  uint64_t limit = smaller(timeline->host_limit, timeline->wake_at);
+  uint64_t limit = min_value(timeline->host_limit, timeline->wake_at);
   timeline->quiet_below = timeline->newest_external ? limit : 0;
 }
 
@@ -17,10 +17,10 @@ static inline void limit_quiet(struct tide_timeline *timeline) {
 static inline void limit_host(struct tide_timeline *timeline) {
   if (timeline->ends_singly) timeline->host_limit = 0; /* only its promiser signals */
   if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only || timeline->ends_singly)
-    return; /* it stays 0 */
+    return; /* host_limit stays 0 */
   uint64_t limit = timeline->fail_from;
-  if (timeline->pending.first) limit = smaller(limit, timeline->pending.first->key);
-  if (timeline->reserved.first) limit = smaller(limit, timeline->reserved.first->key);
+  if (timeline->pending.first) limit = min_value(limit, timeline->pending.first->key);
+  if (timeline->reserved.first) limit = min_value(limit, timeline->reserved.first->key);
   timeline->host_limit = limit;
   limit_quiet(timeline);
 }
@@ -28,7 +28,7 @@ static inline void limit_host(struct tide_timeline *timeline) {
 /* Recomputes wake_at after a change of the waiters. */
 static inline void limit_wakes(struct tide_timeline *timeline) {
   timeline->wake_at =
-      smaller(tide_counter_least(&timeline->reached), tide_counter_least(&timeline->promised));
+      min_value(tide_counter_least(&timeline->reached), tide_counter_least(&timeline->promised));
   limit_quiet(timeline);
 }
 

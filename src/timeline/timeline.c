@@ -24,14 +24,14 @@ static struct tide_timeline *make_timeline(struct tide_context *context, const c
   return timeline;
 }
 
-static void emit(const struct tide_sink *sink, const struct tide_platform *platform,
-                 struct tide_event *event) {
+static void emit_event(const struct tide_sink *sink, const struct tide_platform *platform,
+                       struct tide_event *event) {
   event->time = sink->wants_time ? platform->now(platform->self) : 0;
   sink->event(sink->self, event);
 }
 
 static void tell_check(struct tide_context *context, struct tide_event *event) {
-  if (context->check) emit(context->check, context->platform, event);
+  if (context->check) emit_event(context->check, context->platform, event);
 }
 
 static struct tide_timeline *timeline_of(struct tide_owned *owned) {
@@ -44,7 +44,7 @@ static void keep_owned(struct tide_owned *owned) {
   tide_fetch_add(&timeline_of(owned)->references, 1u);
 }
 static void let_go_owned(struct tide_owned *owned) { tide_timeline_let_go(timeline_of(owned)); }
-/* Owners that are left are handles of the user's, which go with the context. */
+/* The remaining owners are the user's handles, which end with the context. */
 static void destroy_owned(struct tide_owned *owned) {
   tide_store_relaxed(&timeline_of(owned)->owners, 1u);
   tide_timeline_destroy(timeline_of(owned));
@@ -69,7 +69,8 @@ enum tide_status tide_timeline_make(struct tide_context *context,
   params = &own;
   if ((unsigned)params->scope > TIDE_SCOPE_SYSTEM) return TIDE_INVALID;
   if (params->scope == TIDE_SCOPE_SYSTEM)
-    return TIDE_UNSUPPORTED; /* those are in tidemark/shared.h: they need memory, and an owner */
+    return TIDE_UNSUPPORTED; /* tidemark/shared.h has such timelines: they need memory, and an owner
+                              */
   struct tide_timeline *timeline = make_timeline(context, params->label);
   if (!timeline) return TIDE_NOMEM;
   timeline->scope = params->scope ? params->scope : TIDE_SCOPE_PROCESS;
@@ -122,9 +123,9 @@ void tide_timeline_retain(struct tide_timeline *timeline) { tide_fetch_add(&time
 
 void tide_timeline_release(struct tide_timeline *timeline) {
   if (!timeline || tide_fetch_sub(&timeline->owners, 1u) > 1) return;
-  /* Waiters may keep its memory longer, and let it go by themselves. */
+  /* Waiters may keep the timeline's memory longer, and release it themselves. */
   tide_context_disown(timeline->context, &timeline->owned);
-  /* Waiters hold references: with the owners' alone, there are none. */
+  /* Every waiter holds a reference: if only the owners' one is left, there is no waiter. */
   if (tide_load_acquire(&timeline->references) != 1) tide_timeline_fail(timeline, TIDE_CANCELLED);
   tide_timeline_let_go(timeline);
 }
@@ -193,7 +194,7 @@ void tide_timeline_emit(const struct tide_timeline *timeline, enum tide_event_ki
                              .frontier = frontier,
                              .status = status};
   tell_check(context, &event);
-  if (context->sink) emit(context->sink, context->platform, &event);
+  if (context->sink) emit_event(context->sink, context->platform, &event);
 }
 
 void tide_timeline_emit_wait(const struct tide_timeline *timeline, uint64_t value) {

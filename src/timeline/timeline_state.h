@@ -1,17 +1,16 @@
-/* timeline/timeline_state.h: a timeline from inside, for the parts that make its values
- * come true (sched).
+/* timeline/timeline_state.h: the private struct of a timeline, for the parts that signal its values
+ * (sched).
  *
- * Locks. `guard` protects everything but the atomics. It is the timeline's own lock
- * as long as only hosts use it; from the first operation that names it on, it is the
- * scheduler's (of the context, so it outlives them all), and stays so: then an
- * operation's submit and its publication need no lock but the one that they hold, and
- * no host's signal comes between two looks of the scheduler. Whoever does not hold the
- * scheduler's lock takes the guard by tide_timeline_lock. Functions named _locked
- * expect the guard to be held. Order: the callbacks' lock (of a cancel: see timepoint.c), guard,
- * then the tracker's lock.
+ * Locks. `guard` protects everything but the atomics. As long as only hosts use the timeline, the
+ * guard is the timeline's own lock. From the first operation that names the timeline on, the guard
+ * is the scheduler's lock, and stays so. (That lock is the context's, so it outlives all
+ * timelines.) Then an operation's submit and publication need only the lock that they hold, and no
+ * host signal comes between two steps of the scheduler. A caller without the scheduler's lock takes
+ * the guard by tide_timeline_lock. Functions named _locked expect the guard to be held. Order: the
+ * callbacks' lock (of a cancel: see timepoint.c), guard, then the tracker's lock.
  *
- * Waking. Nothing is called under a lock: whoever became ready is appended to a
- * `struct tide_fired`, and the caller runs it later. */
+ * Waking. No callback runs under a lock: ready nodes are appended to a `struct tide_fired`, and the
+ * caller runs them later. */
 #ifndef TIDE_TIMELINE_TIMELINE_STATE_H
 #define TIDE_TIMELINE_TIMELINE_STATE_H
 
@@ -42,49 +41,49 @@ struct tide_record_view {
   bool reached, coarse;
 };
 
-/* Where a progress timeline's records come from. Called under the guard. */
+/* The source of a progress timeline's records. Called under the guard. */
 struct tide_record_source {
-  /* The record of `value`, reached or pending; false when there is none. */
+  /* Finds the record of `value`, reached or pending. False: none. */
   bool (*find)(void *self, uint64_t value, struct tide_record_view *out_view);
 };
 
-/* What the calls of hosts touch is in the first two lines; an external signal needs the first and
- * the context. */
+/* A timeline. The first two cache lines hold the fields that host calls use; an external signal
+ * needs the first line and the context. */
 struct tide_timeline {
-  _Alignas(TIDE_CACHE_LINE) struct tide_counter reached; /* the value, and who waits for it */
-  uint64_t quiet_below; /* a host may signal less, nobody waits for it, and the newest record is
-                           external: the least of host_limit and wake_at, or 0 */
+  _Alignas(TIDE_CACHE_LINE) struct tide_counter reached; /* the value, and its waiters */
+  uint64_t quiet_below; /* a host signal below it is allowed, has no waiter, and follows an external
+                           record: the least of host_limit and wake_at, or 0 */
   struct tide_lock own_lock;
-  uint32_t references;       /* of the memory: one of all owners together, and the waiters' */
-  struct tide_lock *guard;   /* changes once: see above */
-  uint64_t wake_at;          /* nobody waits, for this or for a promise, for less; perhaps nobody
-                                for this either */
+  uint32_t references;     /* references to the memory: one of all owners, and the waiters' */
+  struct tide_lock *guard; /* changes once: see above */
+  uint64_t wake_at; /* no waiter, of `reached` or `promised`, awaits less; possibly none awaits this
+                       value */
   uint64_t fail_from;        /* values >= it have failed; UINT64_MAX: none */
-  uint64_t *newest_external; /* where the newest record will keep its value, which is the timeline's
-                                as long as it is the newest; NULL: it is tracked */
+  uint64_t *newest_external; /* the newest record's value, which is stored when a later one
+                                comes: until then it is the timeline's. NULL: a tracked record */
   struct tide_context *context;
-  uint64_t host_limit; /* a host may signal below it: what has failed, is pending or reserved is
-                          not below; 0 where hosts may not signal at all */
+  uint64_t host_limit; /* a host may signal below it: no failed, pending or reserved value is below;
+                          0: hosts may not signal */
   uint32_t status;
   enum tide_scope scope;
-  uint32_t vain_spins;   /* atomic: since one was worth its while; see wait.c */
-  bool ends_singly;      /* its values end one by one: see pending_value.h */
-  bool was_held, orphan; /* see tide_timeline_hold_locked */
-  bool gone;             /* its values ended one by one, and it is not known any more which broke */
-  uint32_t held;         /* by points: the last that is in the two lines */
-  uint64_t number;       /* in its context, in the order in which they were made */
-  uint64_t lowest_broken; /* … UINT64_MAX: none broke */
+  uint32_t vain_spins;    /* atomic; vain spins since the last useful one: see wait.c */
+  bool ends_singly;       /* the values end one by one: see pending_value.h */
+  bool was_held, orphan;  /* see tide_timeline_hold_locked */
+  bool gone;              /* the broken ranges are lost: see tide_pending_forget_all_locked */
+  uint32_t held;          /* references of points; the last field in the two lines */
+  uint64_t number;        /* number in the context, in order of creation */
+  uint64_t lowest_broken; /* the lowest broken value; UINT64_MAX: none */
   struct tide_tree pending_values;
   struct tide_tree pending;     /* struct tide_record, by value */
-  struct tide_tree reserved;    /* of held operations */
-  struct tide_counter promised; /* who waits for a pending record; its value is unused */
-  uint32_t owners;              /* hosts that may signal it, and one of all operations that will */
+  struct tide_tree reserved;    /* struct tide_record of held operations */
+  struct tide_counter promised; /* waiters for a pending record; its value is unused */
+  uint32_t owners;              /* hosts that may signal, and one for all operations that will */
   bool operations_only;
   bool kept;                     /* the last slot is in use */
-  uint64_t awaiting, signalling; /* waits and signals of operations: sched's */
-  uint64_t held_waits; /* waits of held operations, and the largest value among them: sched's */
+  uint64_t awaiting, signalling; /* numbers of waits and signals of operations: sched's */
+  uint64_t held_waits; /* number of waits of held operations, and their largest value: sched's */
   uint64_t held_most;
-  struct tide_cause *cause;    /* of what has failed first; NULL: no operation did, or no memory */
+  struct tide_cause *cause;    /* the first failure's; NULL: no operation failed, or no memory */
   const void *home;            /* the queue or device that a narrow scope is bound to: sched's */
   uint64_t batch, batch_value; /* sched's, while it checks several submits at once */
   const struct tide_record_source *source; /* NULL: the ring below */
@@ -93,12 +92,12 @@ struct tide_timeline {
   /* The ring: records `oldest` .. `newest`-1, each at slot number % history. */
   uint32_t history, slot_size;
   uint64_t oldest, newest;
-  uint64_t tracked;     /* number + 1 of the newest tracked one; 0: none */
+  uint64_t tracked;     /* number + 1 of the newest tracked record; 0: none */
   uint64_t dropped;     /* the highest value that fell out of the ring */
   unsigned char *slots; /* history + 1 of them; the last keeps the newest tracked record */
-  struct tide_tree broken_ranges; /* where values end one by one, and of it: see pending_value.h */
+  struct tide_tree broken_ranges; /* if values end one by one: see pending_value.h */
   char label[TIDE_LABEL_SIZE];
-  struct tide_owned owned; /* by the context, if the user made it */
+  struct tide_owned owned; /* owned by the context, if the user made it */
 };
 
 _Static_assert(sizeof(struct tide_timeline) <= 512, "small things are small");
@@ -110,7 +109,7 @@ static inline struct tide_record *tide_record_of(struct tide_tree_node *node) {
   return (struct tide_record *)(void *)node;
 }
 
-/* Where the guard is not free, or is another by now. */
+/* Takes the guard if it is held, or has changed. */
 struct tide_lock *tide_timeline_lock_slowly(struct tide_timeline *timeline);
 static inline struct tide_lock *tide_timeline_lock(struct tide_timeline *timeline) {
   struct tide_lock *guard = tide_load_acquire(&timeline->guard);
@@ -121,17 +120,18 @@ static inline struct tide_lock *tide_timeline_lock(struct tide_timeline *timelin
 }
 
 /* References. An *owner* may signal the timeline: a host, or the operations that are to signal it.
- * When the last owner releases it, no value can be reached any more, and its waiters fail. A waiter
- * keeps the memory alone, by `references`, of which all owners together have one.
+ * When the last owner releases the timeline, no value can be reached any more, and its waiters
+ * fail. A waiter keeps only the memory, by `references`, of which all owners together have one.
  *
- * Points hold a timeline that only hosts use through `held`, which the guard that they take anyway
- * protects. Once there was such a point, TIDE_REFERENCES_HELD is part of `references`, so that the
- * last reference looks for them: if there are any, it leaves the timeline to the last of them, as
- * an orphan. */
+ * Points hold a timeline that only hosts use through `held`, which is protected by the guard that
+ * they take anyway. After the first such point, TIDE_REFERENCES_HELD is part of `references`, so
+ * that the last reference checks for points. If there are any, the timeline becomes an orphan, and
+ * the last point frees it. */
 #define TIDE_REFERENCES_HELD (1u << 31)
 
 void tide_timeline_free(struct tide_timeline *timeline);
-/* The last reference has gone, and there were points. */
+/* Frees the timeline, or leaves it to the last point: the last reference has gone, and points held
+ * it. */
 void tide_timeline_orphan(struct tide_timeline *timeline);
 
 /* Keeps the memory for a waiter. */
@@ -144,7 +144,7 @@ static inline void tide_timeline_let_go(struct tide_timeline *timeline) {
   else if (references == TIDE_REFERENCES_HELD + 1) tide_timeline_orphan(timeline);
 }
 
-/* True: counted in `held`. */
+/* Keeps the memory for a point. True: counted in `held`. */
 static inline bool tide_timeline_hold_locked(struct tide_timeline *timeline) {
   if (__builtin_expect(timeline->guard != &timeline->own_lock, 0)) {
     tide_timeline_hold(timeline);
@@ -157,7 +157,8 @@ static inline bool tide_timeline_hold_locked(struct tide_timeline *timeline) {
   }
   return true;
 }
-/* True: nobody holds it any more, and the caller frees it once the guard is given back. */
+/* Releases the memory for a point. True: this was the last reference, and the caller frees the
+ * timeline after releasing the guard. */
 static inline bool tide_timeline_let_go_locked(struct tide_timeline *timeline, bool counted) {
   if (counted) return --timeline->held == 0 && timeline->orphan;
   uint32_t references = tide_fetch_sub(&timeline->references, 1u);
@@ -166,56 +167,61 @@ static inline bool tide_timeline_let_go_locked(struct tide_timeline *timeline, b
   return timeline->held == 0;
 }
 
-/* An operation names it. The scheduler's lock is held. */
+/* Makes the scheduler's lock the guard: an operation names the timeline. The scheduler's lock is
+ * held. */
 void tide_timeline_adopt(struct tide_timeline *timeline);
 
-/* Events, when somebody listens. */
+/* True if a sink or check mode receives the timeline's events. */
 static inline bool tide_timeline_traced(const struct tide_timeline *timeline) {
   struct tide_context *context = timeline->context;
   return ((uintptr_t)context->sink | (uintptr_t)tide_load_relaxed(&context->check)) != 0;
 }
-/* A host has seen that the value was reached. */
+/* Emits the event that a host has seen the value reached. */
 void tide_timeline_emit_wait(const struct tide_timeline *timeline, uint64_t value);
 static inline void tide_timeline_emit_seen(const struct tide_timeline *timeline, uint64_t value) {
   if (__builtin_expect(tide_timeline_traced(timeline), 0)) tide_timeline_emit_wait(timeline, value);
 }
-/* Raises the value from the host: who waits is taken off. Under the guard; it is allowed. */
+/* Raises the value from the host and takes off its waiters. Under the guard; the signal is
+ * allowed. */
 void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
                                 struct tide_position *position, struct tide_fired *fired);
 
-/* The same without a call where nobody listens, waits for the timeline's own values, or has told a
- * record: most values that end one by one are raised so. */
+/* Does tide_timeline_raise_locked, in line if there is no trace, no due waiter and no new record.
+ * Most values that end one by one are raised so. */
 static inline void tide_timeline_raise_quick(struct tide_timeline *timeline, uint64_t value,
                                              struct tide_position *position,
                                              struct tide_fired *fired) {
   if (position || !timeline->newest_external || value >= timeline->wake_at ||
-      tide_timeline_traced(timeline)) /* it is told there */
+      tide_timeline_traced(timeline)) /* the call emits the event */
     tide_timeline_raise_locked(timeline, value, position, fired);
   else tide_store_release(&timeline->reached.value, value);
 }
 
-/* After a change of what is pending, reserved, failed or awaited. Under the guard. */
+/* Recomputes the limits after a change of the pending, reserved, failed or awaited values. Under
+ * the guard. */
 void tide_timeline_refresh(struct tide_timeline *timeline);
 
-/* For sched's progress timelines: guarded by the scheduler's lock, records from a source. */
-/* Creates a timeline as tide_timeline_create does, which the context does not own. */
+/* Creates a timeline as tide_timeline_create does, but not owned by the context. */
 enum tide_status tide_timeline_make(struct tide_context *context,
                                     const struct tide_timeline_params *params,
                                     struct tide_timeline **out_timeline);
-/* The notifier whose owned part this is. */
+/* Returns the notifier that contains `owned`. */
 struct tide_notifier *tide_notifier_of(struct tide_owned *owned);
+/* Creates a progress timeline of sched: its guard is the scheduler's lock, its records come from a
+ * source. */
 enum tide_status tide_timeline_create_sourced(struct tide_context *context, const char *label,
                                               const struct tide_record_source *source, void *self,
                                               struct tide_timeline **out_timeline);
 
-/* The status is there before fail_from is; without one, even the highest value has not failed. */
+/* True if a value has failed. The status is stored before fail_from; without a status, even
+ * UINT64_MAX has not failed. */
 static inline bool tide_timeline_has_failed(const struct tide_timeline *timeline, uint64_t value) {
   return value >= tide_load_acquire(&timeline->fail_from) &&
          tide_load_acquire(&timeline->status) != TIDE_OK;
 }
 
-/* The smallest pending record >= value; NULL when there is none. What is pending in the failed part
- * will never be reached: it promises nothing. */
+/* Returns the smallest pending record >= value; NULL: none. A pending record in the failed part
+ * will never be reached, and so promises nothing. */
 static inline struct tide_record *tide_timeline_pending(const struct tide_timeline *timeline,
                                                         uint64_t value) {
   struct tide_tree_node *node = tide_tree_at_least(&timeline->pending, value);
@@ -223,55 +229,57 @@ static inline struct tide_record *tide_timeline_pending(const struct tide_timeli
   return (struct tide_record *)(void *)node;
 }
 
-/* What is known about a reached value. False: nothing (initial value, or external). */
+/* Finds the record of a reached value. False: nothing is known (initial value, or external). */
 bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t value,
                                   struct tide_record_view *out_view);
 
-/* ---- for operations: the scheduler's lock is held, and it is the guard ---- */
+/* ---- operations: the caller holds the scheduler's lock, which is the guard ---- */
 
-/* A held operation will signal it. Values of one timeline are unique among pending and reserved:
- * false when it is taken. */
+/* Reserves a value that a held operation will signal. Pending and reserved values of one timeline
+ * are unique: false if the value is taken. */
 bool tide_timeline_reserve(struct tide_record *record, uint64_t value);
 void tide_timeline_unreserve(struct tide_record *record);
-/* An operation that entered will signal it: those who waited for a promise are taken off. */
+/* Makes the value pending: an operation that entered will signal it. Takes off the waiters for a
+ * promise. */
 void tide_timeline_promise(struct tide_record *record, uint64_t value, struct tide_fired *fired);
-/* It did: the value and what the signaller, epoch `epoch` of `axis`, knew become visible together.
- * The frontier lists the signaller. False when the value did not go up (it was refused), and the
- * timeline fails from there. */
+/* Reaches the value: the operation has signalled. The value and the knowledge of the signaller,
+ * epoch `epoch` of `axis`, become visible together. The frontier lists the signaller. False: the
+ * value did not go up, so it was refused, and the timeline fails from there. */
 bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t epoch,
                          const struct tide_frontier *frontier, struct tide_fired *fired);
-/* A pending record is so no more. */
+/* Makes a pending record idle. */
 void tide_timeline_withdraw(struct tide_record *record);
-/* The record's signal will not come, though it may stay pending until its pending value: fails the
- * timeline from just above the newest value below it that is reached, pending or reserved. A turned
- * timeline does not change: its promiser breaks the value alone. */
+/* Breaks a record: its signal will not come, though the record may stay pending for a while. Fails
+ * the timeline from just above the newest value below it that is reached, pending or reserved.
+ * Changes nothing if values end one by one: then the promiser breaks the value alone. */
 void tide_timeline_break(struct tide_record *record, enum tide_status status,
                          struct tide_cause *cause, struct tide_fired *fired);
 /* Fails everything from a value upward. The first status and its cause (NULL: none) stay. */
 void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
                                enum tide_status status, struct tide_cause *cause,
                                struct tide_fired *fired);
-/* For a progress timeline: the value, without a record. */
+/* Raises a progress timeline, without a record. */
 static inline void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
                                          struct tide_fired *fired) {
   if (value <= timeline->reached.value || tide_timeline_has_failed(timeline, value)) return;
   tide_store_release(&timeline->reached.value, value);
-  /* Promises are taken off by those who make them, so wake_at is not kept here. */
+  /* A progress timeline does not use wake_at. */
   if (tide_counter_least(&timeline->reached) <= value)
     tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
   if (tide_counter_least(&timeline->promised) <= value)
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
 }
 
-/* The cause of what has failed, for an operation that fails by it: made now where a host failed the
- * timeline. NULL: no memory, or a turned timeline, which keeps none. Under the guard. */
+/* Returns the cause of the timeline's failure, for an operation that fails because of it. The cause
+ * is created now if a host failed the timeline. NULL: no memory, or values end one by one, which
+ * keeps none. Under the guard. */
 struct tide_cause *tide_timeline_cause_locked(struct tide_timeline *timeline);
 
 /* ---- waiting ---- */
 
-/* A thread blocks until something is reached: workers that let operations come together don't any
- * more. (None does so where interleavings are explored, and every access is one more to explore.)
- */
+/* Counts the threads that block until a value is reached: while there are any, workers do not wait
+ * for operations to form batches. (Not counted under the explorer of interleavings, where every
+ * access is one more to explore.) */
 static inline void tide_waiting_count(struct tide_context *context, uint32_t more) {
 #ifdef TIDE_INTERLEAVE
   (void)context, (void)more;
@@ -287,11 +295,12 @@ static inline void tide_waiting_end(struct tide_context *context) {
 }
 
 enum tide_await { TIDE_AWAIT_QUEUED, TIDE_AWAIT_REACHED, TIDE_AWAIT_FAILED };
-/* Where values end one by one: see pending_value.h. */
+/* The variants for values that end one by one: see pending_value.h. */
 enum tide_await tide_pending_await_locked(struct tide_timeline *timeline, uint64_t value,
                                           struct tide_node *node);
 bool tide_pending_forget_locked(struct tide_timeline *timeline, struct tide_node *node);
-/* Fires the node when the value is reached or failed; says at once if it is so already. */
+/* Queues the node, to be fired when the value is reached or failed; or returns the state if it is
+ * so already. */
 enum tide_await tide_timeline_await(struct tide_timeline *timeline, uint64_t value,
                                     struct tide_node *node);
 static inline enum tide_await tide_timeline_await_locked(struct tide_timeline *timeline,
@@ -305,17 +314,17 @@ static inline enum tide_await tide_timeline_await_locked(struct tide_timeline *t
   if (value < timeline->quiet_below) timeline->quiet_below = value;
   return TIDE_AWAIT_QUEUED;
 }
-/* Fires the node when something changes for a value that nobody has promised: promised, reached or
- * failed. */
+/* Queues the node for a value that is not promised, to be fired when the value is promised, reached
+ * or failed. */
 void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t value,
                                         struct tide_node *node);
-/* Why a value has failed. Takes the guard where values end one by one. */
+/* Returns the failure of a value. Takes the guard if values end one by one. */
 enum tide_status tide_timeline_failed_with(struct tide_timeline *timeline, uint64_t value);
-/* How a value stands, without a lock while none has ended alone. */
+/* Returns the state of a value; without a lock below the lowest broken value. */
 enum tide_await tide_timeline_look(struct tide_timeline *timeline, uint64_t value);
-/* True: it will not fire. */
+/* Takes the node off. True: it will not fire. */
 bool tide_timeline_forget(struct tide_timeline *timeline, struct tide_node *node);
-/* wake_at stays as it is: the next signal that finds nobody there will raise it. */
+/* Does not raise wake_at: the next signal that finds no waiter does. */
 static inline bool tide_timeline_forget_locked(struct tide_timeline *timeline,
                                                struct tide_node *node) {
   if (__builtin_expect(timeline->ends_singly, 0)) return tide_pending_forget_locked(timeline, node);
@@ -323,7 +332,7 @@ static inline bool tide_timeline_forget_locked(struct tide_timeline *timeline,
 }
 bool tide_timeline_forget_promise_locked(struct tide_timeline *timeline, struct tide_node *node);
 
-/* For check mode alone: a timeline was made, perhaps where another one was. */
+/* An event for check mode alone: a timeline was made, perhaps at the address of a former one. */
 #define TIDE_EVENT_MADE ((enum tide_event_kind)100)
 
 void tide_timeline_emit(const struct tide_timeline *timeline, enum tide_event_kind kind,

@@ -1,5 +1,5 @@
-/* Timepoints: a call when a value is reached, on the signalling thread or by a
- * notifier's dispatch. */
+/* Timepoints: a call when a value is reached, on the signalling thread or by a notifier's
+ * dispatch. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "timeline/pending_value.h"
@@ -8,44 +8,45 @@
 struct tide_notifier {
   struct tide_context *context;
   struct tide_owned owned;
-  struct tide_notifier *next; /* of the context's; guarded by the callbacks' lock */
-  uint32_t number;            /* which of them */
+  struct tide_notifier *next; /* the context's next notifier; guarded by the callbacks' lock */
+  uint32_t number;            /* unique in the context */
   struct tide_lock lock;
-  struct tide_deferred_call *first, **last; /* of timepoints; their `run` is not used */
+  struct tide_deferred_call *first, **last; /* calls of timepoints; their `run` is not used */
   int descriptor;
 };
 
 static struct tide_timepoint *timepoint_of(struct tide_point_waiter *waiter) {
   return (struct tide_timepoint *)(void *)tide_point_of(waiter);
 }
-/* As the wait point that it begins as. */
+/* Returns the timepoint as the wait point that it begins as. */
 static struct tide_wait_point *point_of(struct tide_timepoint *timepoint) {
   return tide_point_of(tide_waiter_of_timepoint(timepoint));
 }
 
-/* Whose callbacks a timepoint waits for: its context, until its call begins or it is cancelled.
+/* The waiter's `callbacks` is the context that will run the timepoint's call. It is cleared when
+ * the call begins or the timepoint is cancelled.
  *
- * Whoever cancels may find the timeline gone, unless the timepoint still has these: both look, and
- * they are taken away, under the callbacks' lock. So a cancel holds that while it takes the
- * timeline's guard; nobody takes it with a guard held.
+ * A cancelling thread may find the timeline gone, unless `callbacks` is still set. So cancel checks
+ * `callbacks`, and every thread clears it, under the callbacks' lock. Cancel therefore holds that
+ * lock while it takes the timeline's guard; no thread takes the lock with a guard held.
  *
- * Where values end one by one it is simpler, and the node's kind says so. There the guard is the
- * context's own, and what waits hangs on a pending value, which is over before its timeline goes.
- * So under the guard the node says it all: as long as it is queued there is a timeline, and nobody
- * has to hold it. */
+ * Values that end one by one are simpler, and have their own kind of node. Their guard is the
+ * context's own lock. Their waiters are queued at a pending value, which ends before its timeline
+ * does. So under the guard the node's state suffices: while the node is queued the timeline exists,
+ * and needs no reference. */
 static inline bool is_single(const struct tide_point_waiter *waiter) {
   return waiter->node.kind == TIDE_NODE_SINGLE;
 }
 
-/* Tells the context from the notifier that the caller has set there. */
+/* A bit that distinguishes the context from the notifier that the caller has stored there. */
 #define ADDED ((uintptr_t)1)
 
 static inline struct tide_context *context_of(uintptr_t callbacks) {
   return (struct tide_context *)(callbacks & ~ADDED);
 }
 
-/* The node's own word: does it hold its timeline as points do, and the number of its notifier. So
- * who cancels looks at nothing that may be gone once the call has run. */
+/* The node's `own`: TIDE_POINT_HELD, and the number of the timepoint's notifier. So cancel reads no
+ * memory that may be gone once the call has run. */
 #define OWN_NOTIFIER(number) ((number) << 1)
 
 static inline bool is_notified(const struct tide_point_waiter *waiter) {
@@ -58,7 +59,7 @@ static struct tide_notifier *notifier_of(struct tide_deferred *deferred,
   while (notifier && OWN_NOTIFIER(notifier->number) != (waiter->node.own & ~TIDE_POINT_HELD))
     notifier = notifier->next;
   tide_lock_give(&deferred->lock);
-  TIDE_ASSERT(notifier); /* it was destroyed before its calls */
+  TIDE_ASSERT(notifier); /* a notifier outlives its calls */
   return notifier;
 }
 
@@ -66,7 +67,8 @@ bool tide_timepoint_fits(const struct tide_timepoint *timepoint, struct tide_con
   return timepoint->call && (!timepoint->notifier || timepoint->notifier->context == context);
 }
 
-/* What queuing the node does not write; `call` lies where it has what fires it. */
+/* Initialises the fields that queuing the node does not write. `call` already lies in the location
+ * of `fire`. */
 static inline struct tide_point_waiter *begin_waiter(struct tide_timepoint *timepoint,
                                                      bool ends_singly) {
   struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
@@ -83,7 +85,7 @@ static inline void take_callbacks_away(struct tide_point_waiter *waiter) {
   tide_store_relaxed(&waiter->callbacks, (uintptr_t)0);
 }
 
-/* The callbacks have been taken away. */
+/* Makes the call, after `callbacks` was cleared. */
 static inline void make_call(struct tide_timepoint *timepoint, bool ends_singly) {
   enum tide_status status = (enum tide_status)tide_waiter_of_timepoint(timepoint)->node.status;
   if (!ends_singly) tide_point_let_go(point_of(timepoint));
@@ -101,7 +103,7 @@ static void run_callback(struct tide_deferred_call *call) {
   make_call(timepoint_of(waiter), ends_singly);
 }
 
-static void notify(struct tide_notifier *notifier, struct tide_deferred_call *call) {
+static void queue_notified(struct tide_notifier *notifier, struct tide_deferred_call *call) {
   const struct tide_platform *platform = notifier->context->platform;
   tide_lock_take(&notifier->lock, platform);
   bool was_empty = !notifier->first;
@@ -112,8 +114,9 @@ static void notify(struct tide_notifier *notifier, struct tide_deferred_call *ca
   tide_lock_give(&notifier->lock);
 }
 
-/* True: nobody runs callbacks, so this thread does from now on, until it drains them. With one that
- * is no pending value's, the section that says so takes the callbacks away, too. */
+/* Begins a call. True: no thread was running callbacks, so this thread runs them until it drains
+ * the queue. False: the call is queued. Unless the timepoint is a pending value's, the same
+ * critical section clears `callbacks`. */
 static inline bool begin_calls(struct tide_deferred *deferred, struct tide_point_waiter *waiter,
                                bool ends_singly) {
   waiter->call.run = run_callback;
@@ -125,12 +128,13 @@ static inline bool begin_calls(struct tide_deferred *deferred, struct tide_point
   return now;
 }
 
-/* At once, unless another call of the context is running. */
+/* Makes the call at once; queues it while another call of the context is running, or for its
+ * notifier. */
 static void make_due(struct tide_timepoint *timepoint) {
   struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
   struct tide_deferred *deferred = context_of(waiter->callbacks)->deferred;
   if (is_notified(waiter)) {
-    notify(notifier_of(deferred, waiter), &waiter->call);
+    queue_notified(notifier_of(deferred, waiter), &waiter->call);
     return;
   }
   bool ends_singly = is_single(waiter);
@@ -147,15 +151,15 @@ static void fire_node(struct tide_node *node) {
   make_due(timepoint_of(TIDE_CONTAINER(node, struct tide_point_waiter, node)));
 }
 
-/* One of a pending value, which is called by whoever fired it. */
+/* Returns the timepoint of a pending value's node, if the firing thread calls it; else NULL. */
 static inline struct tide_timepoint *single_of(struct tide_node *node) {
   if (node->kind != TIDE_NODE_SINGLE) return NULL;
   struct tide_point_waiter *waiter = TIDE_CONTAINER(node, struct tide_point_waiter, node);
   return is_notified(waiter) ? NULL : timepoint_of(waiter);
 }
 
-/* The context is looked at only as long as somebody who keeps it has not been told: whoever is
- * woken may tear it down. */
+/* Uses the context only while a node that keeps it has not been fired: a thread that is woken may
+ * destroy the context. */
 void tide_fired_run_calls(struct tide_fired *fired, struct tide_context *context) {
   struct tide_deferred *running = NULL;
   for (struct tide_node *node; (node = tide_fired_pop(fired));) {
@@ -169,7 +173,7 @@ void tide_fired_run_calls(struct tide_fired *fired, struct tide_context *context
     struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
     if (running) take_callbacks_away(waiter);
     else if (begin_calls(context->deferred, waiter, true)) running = context->deferred;
-    else continue; /* it is queued */
+    else continue; /* the call is queued */
     make_call(timepoint, true);
   }
   if (running) tide_deferred_drain(running);
@@ -229,7 +233,7 @@ bool tide_timepoint_cancel(struct tide_timepoint *timepoint) {
   struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
   uintptr_t callbacks = tide_load_acquire(&waiter->callbacks);
   struct tide_timeline *timeline = timepoint->timeline;
-  if (!(callbacks & ADDED)) return false; /* it was never added, or its call has begun */
+  if (!(callbacks & ADDED)) return false; /* never added, or its call has begun */
   struct tide_context *context = context_of(callbacks);
   if (is_single(waiter)) return cancel_single(timepoint, context);
   struct tide_deferred *deferred = context->deferred;

@@ -6,16 +6,15 @@
 #include "timeline/waiter.h"
 
 #ifdef TIDE_INTERLEAVE
-#define SPINS 0 /* nothing comes by waiting there, but by letting others go on */
+#define SPINS 0 /* the explorer makes progress by running other threads, not by time */
 #else
-#define SPINS 64 /* a microsecond or so: a signal that is about to come costs no sleep */
+#define SPINS 64 /* about a microsecond: a wait for an imminent signal does not sleep */
 #endif
-/* Where so many spins in a row were for nothing, as on one processor, only one wait in so many
- * spins again. */
+/* After VAIN_SPINS vain spins in a row, as on one processor, only one wait in TRY_AGAIN spins. */
 #define VAIN_SPINS 256
 #define TRY_AGAIN 16
 
-/* Without a lock: reached, failed, or neither yet. */
+/* Returns the state of a value without a lock: reached, failed, or neither yet. */
 static inline enum tide_await look_unlocked(struct tide_timeline *timeline, uint64_t value) {
   if (__builtin_expect(timeline->ends_singly, 0)) return tide_timeline_look(timeline, value);
   if (tide_load_acquire(&timeline->reached.value) >= value) return TIDE_AWAIT_REACHED;
@@ -34,13 +33,13 @@ static enum tide_status sleep_for(struct tide_timeline *timeline, uint64_t value
   if (state == TIDE_AWAIT_FAILED) return tide_timeline_failed_with(timeline, value);
   if (!tide_parked_wait(&parked, deadline)) {
     if (tide_timeline_forget(timeline, &parked.node)) return TIDE_TIMEOUT;
-    /* It has been taken off: it will be told, and must hand on. */
+    /* The node was taken off: the wake will come, and this thread must wake those below it. */
     tide_parked_wait(&parked, TIDE_FOREVER);
   }
   return (enum tide_status)parked.node.status;
 }
 
-/* With a reference, for the timeline may be destroyed while we sleep. */
+/* Sleeps with a reference, since the timeline may be destroyed meanwhile. */
 static enum tide_status sleep_safely(struct tide_timeline *timeline, uint64_t value,
                                      uint64_t deadline) {
   struct tide_context *context = timeline->context;
@@ -54,7 +53,7 @@ static enum tide_status sleep_safely(struct tide_timeline *timeline, uint64_t va
   return status;
 }
 
-static enum tide_await spin(struct tide_timeline *timeline, uint64_t value) {
+static enum tide_await spin_for_value(struct tide_timeline *timeline, uint64_t value) {
   enum tide_await state = TIDE_AWAIT_QUEUED;
   if (!SPINS) return state;
   uint32_t vain = tide_load_relaxed(&timeline->vain_spins);
@@ -67,8 +66,8 @@ static enum tide_await spin(struct tide_timeline *timeline, uint64_t value) {
   return state;
 }
 
-static __attribute__((noinline)) enum tide_status seen(struct tide_timeline *timeline,
-                                                       uint64_t value) {
+static __attribute__((noinline)) enum tide_status report_seen(struct tide_timeline *timeline,
+                                                              uint64_t value) {
   tide_timeline_emit_seen(timeline, value);
   return TIDE_OK;
 }
@@ -77,31 +76,32 @@ static __attribute__((noinline)) enum tide_status wait_long(struct tide_timeline
                                                             uint64_t value, uint64_t deadline) {
   struct tide_context *context = timeline->context;
   tide_waiting_begin(context);
-  enum tide_await state = spin(timeline, value);
+  enum tide_await state = spin_for_value(timeline, value);
   enum tide_status status = TIDE_OK;
   if (state == TIDE_AWAIT_FAILED) status = tide_timeline_failed_with(timeline, value);
   else if (state == TIDE_AWAIT_QUEUED) status = sleep_safely(timeline, value, deadline);
-  else status = seen(timeline, value);
+  else status = report_seen(timeline, value);
   tide_waiting_end(context);
   return status;
 }
 
-/* Where values end one by one. */
-static __attribute__((noinline)) enum tide_status wait_turn(struct tide_timeline *timeline,
-                                                            uint64_t value, uint64_t deadline) {
+/* Waits for a value, if values end one by one. */
+static __attribute__((noinline)) enum tide_status wait_single(struct tide_timeline *timeline,
+                                                              uint64_t value, uint64_t deadline) {
   enum tide_await state = tide_timeline_look(timeline, value);
-  if (state == TIDE_AWAIT_REACHED) return seen(timeline, value);
+  if (state == TIDE_AWAIT_REACHED) return report_seen(timeline, value);
   if (state == TIDE_AWAIT_FAILED) return tide_timeline_failed_with(timeline, value);
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
   return deadline == TIDE_NOW ? TIDE_TIMEOUT : wait_long(timeline, value, deadline);
 }
 
-/* What needs no sleep saves no registers. */
+/* Slow paths are out of line, so that a wait that needs no sleep saves no registers. */
 enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t value,
                                     uint64_t deadline) {
-  if (__builtin_expect(timeline->ends_singly, 0)) return wait_turn(timeline, value, deadline);
+  if (__builtin_expect(timeline->ends_singly, 0)) return wait_single(timeline, value, deadline);
   if (__builtin_expect(tide_load_acquire(&timeline->reached.value) >= value, 1))
-    return __builtin_expect(tide_timeline_traced(timeline), 0) ? seen(timeline, value) : TIDE_OK;
+    return __builtin_expect(tide_timeline_traced(timeline), 0) ? report_seen(timeline, value)
+                                                               : TIDE_OK;
   if (tide_timeline_has_failed(timeline, value))
     return (enum tide_status)tide_load_acquire(&timeline->status);
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
@@ -111,8 +111,8 @@ enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t val
 
 /* ---- several ------------------------------------------------------------------ */
 
-/* The last thing that a firing point touches is `outstanding`: when it is 0 the
- * set may be gone. The wake that follows uses an address only. */
+/* The last access of a firing point is to `outstanding`: once that is 0, the set may be gone. The
+ * wakes that follow use only addresses. */
 static void fire_point(struct tide_node *node, enum tide_status status) {
   struct tide_point_waiter *waiter = TIDE_CONTAINER(node, struct tide_point_waiter, node);
   struct tide_wait_point *point = tide_point_of(waiter);
@@ -120,7 +120,7 @@ static void fire_point(struct tide_node *node, enum tide_status status) {
   const struct tide_platform *platform = point->timeline->context->platform;
   uint32_t *word = &set->word, *outstanding = &set->outstanding;
   uint32_t zero = 0;
-  /* A failed point is never reached: then the others must not find that they were the last. */
+  /* A failed point leaves `remaining` as it is: no other point may find itself the last. */
   bool decided = status != TIDE_OK || tide_fetch_sub(&set->remaining, 1u) == 1;
   decided = decided && tide_compare_exchange(word, &zero, 2u);
   if (decided) {
@@ -133,7 +133,7 @@ static void fire_point(struct tide_node *node, enum tide_status status) {
   if (last) platform->wake(platform->self, outstanding, UINT32_MAX);
 }
 
-static void latch(struct tide_wait_any_set *set, size_t winner, enum tide_status status) {
+static void latch_set(struct tide_wait_any_set *set, size_t winner, enum tide_status status) {
   uint32_t zero = 0;
   if (!tide_compare_exchange(&set->word, &zero, 2u)) return;
   set->status = (uint32_t)status;
@@ -141,30 +141,30 @@ static void latch(struct tide_wait_any_set *set, size_t winner, enum tide_status
   tide_store_release(&set->word, 1u);
 }
 
-#define AHEAD 8 /* so many points ahead memory is fetched: 10 000 timelines are not near */
+#define AHEAD 8 /* the prefetch distance in points: 10 000 timelines do not fit in a near cache */
 
-static inline void fetch(struct tide_timeline *timeline) {
+static inline void prefetch_timeline(struct tide_timeline *timeline) {
   __builtin_prefetch(timeline, 1);
   __builtin_prefetch(&timeline->scope, 1);
 }
 
-/* Where in the set a timeline's points are looked up: any place < count will do. */
+/* Returns a timeline's bucket: the index of some point of the set. */
 static size_t place_of(const struct tide_wait_any_set *set, const struct tide_timeline *timeline) {
   uint32_t mixed = (uint32_t)(((uint64_t)(uintptr_t)timeline * 0x9e3779b97f4a7c15u) >> 32);
   return (size_t)((uint64_t)mixed * set->count >> 32);
 }
 
-static inline void prepare(struct tide_wait_any_set *set, struct tide_wait_point *point) {
+static inline void prepare_point(struct tide_wait_any_set *set, struct tide_wait_point *point) {
   struct tide_point_waiter *waiter = tide_waiter_of(point);
   tide_waiter_init(waiter, fire_point);
   waiter->first = 0;
   waiter->set = set;
 }
 
-/* Of the points of one timeline one counts: the lowest value where any will do, the highest where
- * all must be reached; of equal ones the first. The waiters of the points are the hash table by
- * which they are found, so this takes no memory and n steps: waiter p's `first` is 1 + the first
- * point of place p, its `next` 1 + the point after point p. Answers how many points count. */
+/* Keeps one point per timeline: the one with the lowest value if any point will do, the highest if
+ * all must be reached; of equal values the first. The points' waiters are also the hash table of
+ * the points, so this takes no memory and n steps. Waiter p's `first` is 1 + the first point of
+ * bucket p, its `next` 1 + the point after point p. Returns the number of points kept. */
 static uint32_t keep_one_each(struct tide_wait_any_set *set, bool all) {
   struct tide_wait_point *points = set->points;
   uint32_t kept = 0;
@@ -196,8 +196,8 @@ static __attribute__((noinline)) void not_queued(struct tide_wait_any_set *set, 
   struct tide_wait_point *point = &set->points[i];
   tide_fetch_sub(&set->outstanding, 1u);
   if (state == TIDE_AWAIT_FAILED)
-    latch(set, i, tide_timeline_failed_with(point->timeline, point->value));
-  else if (tide_fetch_sub(&set->remaining, 1u) == 1) latch(set, i, TIDE_OK);
+    latch_set(set, i, tide_timeline_failed_with(point->timeline, point->value));
+  else if (tide_fetch_sub(&set->remaining, 1u) == 1) latch_set(set, i, TIDE_OK);
 }
 
 static inline void register_point(struct tide_wait_any_set *set, size_t i) {
@@ -212,13 +212,13 @@ static inline bool unregister_point(struct tide_wait_point *point) {
   return gone;
 }
 
-/* Registers until it is known how it ends. All are outstanding beforehand, so that no point's
- * firing is the last. */
+/* Registers points until the result is known. All points are outstanding beforehand, so that no
+ * firing point is the last. */
 static void register_points(struct tide_wait_any_set *set, uint32_t kept) {
   uint32_t left = kept;
   set->outstanding = kept;
   for (size_t i = 0; left && !tide_load_acquire(&set->word); i++) {
-    if (i + AHEAD < set->count) fetch(set->points[i + AHEAD].timeline);
+    if (i + AHEAD < set->count) prefetch_timeline(set->points[i + AHEAD].timeline);
     if (!tide_waiter_of(&set->points[i])->set) continue;
     register_point(set, i);
     set->registered = i + 1;
@@ -227,8 +227,8 @@ static void register_points(struct tide_wait_any_set *set, uint32_t kept) {
   if (left) tide_fetch_sub(&set->outstanding, left);
 }
 
-/* Looks at each scope, makes each waiter, and sees whether the timelines' addresses only rise or
- * only fall, as they do where all were made in one go: then none comes twice. */
+/* Checks each scope and prepares each waiter. *out_distinct: the timelines' addresses only rise or
+ * only fall, as they do if all were made in one go. Then no timeline comes twice. */
 static enum tide_status look_through(struct tide_wait_any_set *set, bool *out_distinct) {
   struct tide_wait_point *points = set->points;
   size_t rises = 0, falls = 0;
@@ -237,7 +237,7 @@ static enum tide_status look_through(struct tide_wait_any_set *set, bool *out_di
     uintptr_t timeline = (uintptr_t)points[i].timeline;
     if (i + AHEAD < set->count) __builtin_prefetch(&points[i + AHEAD].timeline->scope);
     if (points[i].timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
-    prepare(set, &points[i]);
+    prepare_point(set, &points[i]);
     rises += timeline > before;
     falls += timeline < before;
     before = timeline;
@@ -288,19 +288,20 @@ enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set, uint64_t dead
 
 void tide_wait_any_fini(struct tide_wait_any_set *set) {
   if (!set->registered) return;
-  /* The last that was registered is held; those before it may be of a timeline that is not. */
+  /* The last registered point holds its timeline. An earlier one may not count, and its timeline
+   * may be gone. */
   const struct tide_timeline *held = set->points[set->registered - 1].timeline;
   const struct tide_platform *platform = held->context->platform;
   uint32_t forgotten = 0;
   for (size_t i = 0; i < set->registered; i++) {
-    if (i + AHEAD < set->registered) fetch(set->points[i + AHEAD].timeline);
+    if (i + AHEAD < set->registered) prefetch_timeline(set->points[i + AHEAD].timeline);
     struct tide_point_waiter *waiter = tide_waiter_of(&set->points[i]);
     if (!waiter->set || !unregister_point(&set->points[i])) continue;
     forgotten++;
     waiter->set = NULL;
   }
   if (forgotten) tide_fetch_sub(&set->outstanding, forgotten);
-  /* Points that were taken off already are about to fire: their last touch is near. */
+  /* Points that were taken off already are about to fire. Waits for their last access. */
   uint32_t left;
   while ((left = tide_load_acquire(&set->outstanding)))
     platform->wait(platform->self, &set->outstanding, left, TIDE_FOREVER);
@@ -309,7 +310,7 @@ void tide_wait_any_fini(struct tide_wait_any_set *set) {
   set->registered = 0;
 }
 
-/* What this thread has seen: one point, or all of them. */
+/* Emits the values that this thread has seen reached: of one point, or of all. */
 static void emit_reached(struct tide_wait_any_set *set, bool all, size_t index) {
   if (!all) tide_timeline_emit_seen(set->points[index].timeline, set->points[index].value);
   for (size_t i = 0; all && i < set->count; i++)
@@ -327,7 +328,7 @@ static enum tide_status wait_several(struct tide_wait_point *points, size_t coun
   if (status == TIDE_OK) emit_reached(&set, all, index);
   tide_wait_any_fini(&set);
   if (status == TIDE_TIMEOUT && tide_load_acquire(&set.word) == 1) {
-    status = (enum tide_status)set.status; /* it came while we gave up */
+    status = (enum tide_status)set.status; /* the set was latched after the deadline */
     index = set.winner;
   }
   if (out_index) *out_index = index;

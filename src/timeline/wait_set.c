@@ -1,5 +1,5 @@
-/* A persistent set of waits: members stay registered between waits, so a wait
- * costs what is ready. */
+/* A persistent set of waits: members stay registered between waits, so the cost of a wait depends
+ * on the ready members alone. */
 #include "base/body_frame.h"
 #include "base/check.h"
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 enum member_state { MEMBER_FREE, MEMBER_WAITING, MEMBER_READY };
 
 struct member {
-  struct tide_node node; /* its `next` links the free and the ready list, too */
+  struct tide_node node; /* `next` also links the free and the ready list */
   struct tide_wait_set *set;
   struct tide_timeline *timeline;
   uint64_t cookie;
@@ -189,7 +189,8 @@ void tide_wait_set_destroy(struct tide_wait_set *set) {
     tide_lock_give(&set->lock);
     if (state == MEMBER_FREE) continue;
     if (state == MEMBER_WAITING && !tide_timeline_forget(member->timeline, &member->node)) {
-      /* Taken off, about to be pushed: its push is the last that touches the set. */
+      /* The node was taken off and is about to be pushed: that push is the last access to the
+       * set. */
       for (;;) {
         lock_set(set);
         bool arrived = member->state == MEMBER_READY;

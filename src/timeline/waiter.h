@@ -1,28 +1,29 @@
-/* timeline/waiter.h: what is inside a tide_wait_point, from its value on. */
+/* timeline/waiter.h: the private part of a tide_wait_point, from its value on. */
 #ifndef TIDE_TIMELINE_WAITER_H
 #define TIDE_TIMELINE_WAITER_H
 
 #include "base/deferred.h"
 #include "timeline/timeline_state.h"
 
-/* The point's value is the node's. What needs the node's links shares them with it. */
+/* The waiter of a point. The point's value is the node's. Data for before the queuing or after the
+ * firing shares the storage of the node's links. */
 struct tide_point_waiter {
   union {
-    struct tide_node node; /* its `own`: TIDE_POINT_HELD, and a timepoint's notifier */
+    struct tide_node node; /* `own`: TIDE_POINT_HELD, and a timepoint's notifier */
     struct {
       uint64_t value;
-      uint32_t first, next; /* of a set, before the node is queued: see wait.c */
+      uint32_t first, next; /* hash table of a set, before the node is queued: see wait.c */
     };
     struct {
       uint64_t same_value;
-      struct tide_deferred_call call; /* of a timepoint, once its node was fired */
+      struct tide_deferred_call call; /* a timepoint's call, once its node has fired */
     };
   };
   union {
-    struct tide_wait_any_set *set; /* whose point it is; NULL: the point counts for nothing, another
-                                      one of its timeline does */
-    uintptr_t callbacks;           /* atomic; of a timepoint, whose `notifier` it was first: see
-                                      timepoint.c */
+    struct tide_wait_any_set
+        *set; /* the set of the point; NULL: another point of its timeline counts in its stead */
+    uintptr_t
+        callbacks; /* atomic; a timepoint's context, at first its `notifier`: see timepoint.c */
   };
 };
 _Static_assert(sizeof(struct tide_point_waiter) <=
@@ -35,7 +36,7 @@ _Static_assert(offsetof(struct tide_point_waiter, call) + sizeof(struct tide_def
 _Static_assert(sizeof(void *) != 8 || (sizeof(struct tide_wait_point) == TIDE_CACHE_LINE &&
                                        sizeof(struct tide_timepoint) == TIDE_CACHE_LINE),
                "a wait is one cache line");
-/* A timepoint is a wait point that says what is to be called in place of what fires its node. */
+/* A timepoint is a wait point that has its call in the location of its node's `fire`. */
 _Static_assert(offsetof(struct tide_timepoint, value) == offsetof(struct tide_wait_point, value) &&
                    offsetof(struct tide_timepoint, call) ==
                        offsetof(struct tide_timepoint, value) + offsetof(struct tide_node, fire) &&
@@ -53,7 +54,7 @@ static inline struct tide_wait_point *tide_point_of(struct tide_point_waiter *wa
 static inline struct tide_point_waiter *tide_waiter_of_timepoint(struct tide_timepoint *timepoint) {
   return (struct tide_point_waiter *)(void *)&timepoint->value;
 }
-/* What queuing the node does not write. */
+/* Initialises the fields that queuing the node does not write. */
 static inline void tide_waiter_init(struct tide_point_waiter *waiter,
                                     void (*fire)(struct tide_node *, enum tide_status)) {
   waiter->node.fire = fire;
@@ -63,11 +64,11 @@ static inline void tide_waiter_init(struct tide_point_waiter *waiter,
   waiter->node.own = 0;
 }
 
-/* What tide_timeline_hold_locked has said. */
+/* A bit of `own`: the result of tide_timeline_hold_locked. */
 #define TIDE_POINT_HELD 1u
 
-/* Registers the point's waiter; or says how it stands already. Either way the point holds its
- * timeline, which may be destroyed before it. */
+/* Registers the point's waiter, or returns the state of a value that has ended. Either way the
+ * point holds its timeline, which may be destroyed before the point. */
 static inline enum tide_await tide_point_register(struct tide_wait_point *point) {
   struct tide_timeline *timeline = point->timeline;
   struct tide_node *node = &tide_waiter_of(point)->node;
@@ -77,8 +78,8 @@ static inline enum tide_await tide_point_register(struct tide_wait_point *point)
   tide_lock_give(guard);
   return state;
 }
-/* True: its fire will not be called, and it holds its timeline no more. *out_last: then that is to
- * be freed. */
+/* Unregisters the point's waiter. True: its `fire` will not be called, and the point holds its
+ * timeline no more. *out_last: the caller then frees the timeline. */
 static inline bool tide_point_forget(struct tide_wait_point *point, bool *out_last) {
   struct tide_timeline *timeline = point->timeline;
   struct tide_node *node = &tide_waiter_of(point)->node;
@@ -88,7 +89,7 @@ static inline bool tide_point_forget(struct tide_wait_point *point, bool *out_la
   tide_lock_give(guard);
   return gone;
 }
-/* Of one that was not forgotten. */
+/* Releases the timeline of a point that was not forgotten. */
 static inline void tide_point_let_go(struct tide_wait_point *point) {
   struct tide_timeline *timeline = point->timeline;
   if (!(tide_waiter_of(point)->node.own & TIDE_POINT_HELD)) {

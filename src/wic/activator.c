@@ -1,4 +1,4 @@
-/* The activator: data that is there appears, and whoever waited for it goes on. */
+/* The activator: maps the pages of available data and wakes the stalled consumers. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "wic/stall.h"
@@ -10,17 +10,17 @@ static void copy_in(struct tide_message *message) {
            message->bytes);
 }
 
-/* Under the lock; a caller who holds the message has mapped it. */
+/* The caller holds the lock and a reference, and maps the pages. */
 static void note_mapped(struct tide_message *message) {
   message->state = TIDE_MESSAGE_MAPPED;
   tide_message_note_end(message);
   message->medium->info.activated++;
 }
 
-/* By one who holds the message: its pages can be read now. */
-static void let_stalled_go(struct tide_message *message) {
+/* Wakes the consumers, since the pages can be read now. The caller holds a reference. */
+static void wake_stalled(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
-  if (medium->engine != TIDE_MEDIUM_FIBERS) return; /* the kernel has */
+  if (medium->engine != TIDE_MEDIUM_FIBERS) return; /* the kernel woke the threads */
   struct tide_lock *lock = tide_medium_enter(medium);
   struct tide_stalls stalls = tide_stall_take(message);
   tide_lock_give(lock);
@@ -29,8 +29,9 @@ static void let_stalled_go(struct tide_message *message) {
 
 void tide_message_wake(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
-  if (!message->faulted) return; /* it cannot be any more: nobody owns the pages */
-  if (medium->engine == TIDE_MEDIUM_FIBERS) let_stalled_go(message);
+  if (!message->faulted)
+    return; /* the pages have no owner any more, so no thread can fault on the message */
+  if (medium->engine == TIDE_MEDIUM_FIBERS) wake_stalled(message);
   else
     tide_region_wake(&medium->region, tide_message_at(medium, message),
                      tide_message_size(medium, message));
@@ -39,18 +40,19 @@ void tide_message_wake(struct tide_message *message) {
 static void map_one(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
   copy_in(message);
-  /* Before it is: whoever finds its pages missing after that maps them again. */
+  /* The state changes before the mapping: a fault read after that maps the pages again. */
   struct tide_lock *lock = tide_medium_enter(medium);
   note_mapped(message);
   tide_lock_give(lock);
   tide_region_map(&medium->region, tide_message_at(medium, message),
                   tide_message_size(medium, message));
-  let_stalled_go(message);
+  wake_stalled(message);
 }
 
-/* ---- what is ready, by the monitor ---- */
+/* ---- ready messages --------------------------------------------------------------------- */
 
-/* Under the lock: who has faulted first, then what somebody will load from soon. */
+/* Returns the next message to map: first the faulted ones, then those mapped ahead. The caller
+ * holds the lock. */
 static struct tide_message *next_ready(struct tide_medium *medium) {
   struct tide_link *link = tide_list_pop_front(&medium->ready);
   if (link) return TIDE_CONTAINER(link, struct tide_message, link);
@@ -75,7 +77,7 @@ static size_t take_ready(struct tide_medium *medium, struct tide_message **out) 
   return count;
 }
 
-/* Neighbours are one call, and so one wake. */
+/* Maps neighbouring messages with one call, and so one wake. */
 static void map_in_runs(struct tide_medium *medium, struct tide_message **messages, size_t count) {
   for (size_t i = 0, next; i < count; i = next) {
     size_t bytes = tide_message_size(medium, messages[i]);
@@ -100,9 +102,9 @@ void tide_medium_activate(struct tide_medium *medium) {
   }
 }
 
-/* ---- what a tag says ------------------------------------------------------------------------ */
+/* ---- tags and failures ------------------------------------------------------------------ */
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void set_failed(struct tide_message *message, enum tide_status status) {
   struct tide_medium *medium = message->medium;
   tide_counter_remove(&medium->due, &message->due);
@@ -112,7 +114,7 @@ static void set_failed(struct tide_message *message, enum tide_status status) {
   medium->info.failed++;
 }
 
-/* Zeros, for those who are stalled, and those who look later. By one who holds it. */
+/* Shows zeros to stalled and to later loads. The caller holds a reference. */
 static void show_zeros(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
   size_t at = tide_message_at(medium, message), size = tide_message_size(medium, message);
@@ -121,16 +123,16 @@ static void show_zeros(struct tide_message *message) {
   medium->blanks += few;
   tide_lock_give(lock);
   bool blank = few && tide_region_blank(&medium->region, at, size) == TIDE_OK;
-  if (!blank) { /* no room for another mapping: then the pages themselves */
+  if (!blank) { /* no capacity for another mapping: zero the pages themselves */
     memset(medium->region.writer + at, 0, size);
     tide_region_map(&medium->region, at, size);
   }
   lock = tide_medium_enter(medium);
   medium->blanks -= few && !blank;
   message->blank = blank;
-  if (!blank) message->state = TIDE_MESSAGE_MAPPED; /* its status says that it failed */
+  if (!blank) message->state = TIDE_MESSAGE_MAPPED; /* `status` keeps the failure */
   tide_lock_give(lock);
-  let_stalled_go(message);
+  wake_stalled(message);
 }
 
 bool tide_message_fail(struct tide_message *message, uint64_t generation, enum tide_status status) {
@@ -159,7 +161,7 @@ void tide_medium_expire(struct tide_medium *medium) {
     tide_counter_pop(&medium->due, now, &overdue, TIDE_TIMEOUT);
   while ((node = tide_fired_pop(&overdue))) {
     struct tide_message *message = TIDE_CONTAINER(node, struct tide_message, due);
-    set_failed(message, TIDE_TIMEOUT); /* it was waiting, or it would not have been there */
+    set_failed(message, TIDE_TIMEOUT); /* only waiting messages have a deadline */
     message->holds++;
     medium->info.timed_out++;
     tide_list_push_back(&failed, &message->link);
@@ -174,7 +176,7 @@ void tide_medium_expire(struct tide_medium *medium) {
 
 enum next { NOTHING, MAP, CALL, ZEROS };
 
-/* Under the lock: one tag less is awaited. */
+/* Counts down the awaited tags. The caller holds the lock. */
 static enum next count_tag(struct tide_message *message, enum tide_status status) {
   struct tide_medium *medium = message->medium;
   message->untold--;
@@ -187,7 +189,7 @@ static enum next count_tag(struct tide_message *message, enum tide_status status
   tide_counter_remove(&medium->due, &message->due);
   message->state = TIDE_MESSAGE_AVAILABLE;
   if (medium->engine != TIDE_MEDIUM_MONITOR) return MAP;
-  if (!message->faulted) { /* what would have to be copied waits until somebody wants it */
+  if (!message->faulted) { /* a copy is made only after a fault */
     if (!message->source) tide_list_push_back(&medium->ahead, &message->link);
     return NOTHING;
   }

@@ -6,12 +6,13 @@
 #include <sched.h>
 #include <signal.h>
 
-#define GLANCE 256 /* turns between two looks at another carrier */
+#define GLANCE 256 /* turns between two examinations of another carrier */
 
-/* ---- what belongs to a thread -------------------------------------------------------- */
+/* ---- thread-local state ----------------------------------------------------------------- */
 
-/* Never inlined, and opaque: a compiler would keep what it knows of the thread that it began on.
- * Of the model of a program's own variables, so that a signal handler may read it. */
+/* Functions that read or write `current`. Never inlined, and opaque: a fiber may resume on another
+ * thread, and the compiler would keep the first thread's value. The initial-exec model lets a
+ * signal handler read the variable. */
 #define OF_THIS_THREAD __attribute__((noinline))
 
 static _Thread_local struct tide_carrier *current __attribute__((tls_model("initial-exec")));
@@ -22,7 +23,7 @@ OF_THIS_THREAD struct tide_carrier *tide_carrier_self(void) {
   return carrier;
 }
 
-OF_THIS_THREAD static void become(struct tide_carrier *carrier) {
+OF_THIS_THREAD static void set_current(struct tide_carrier *carrier) {
   __asm__ volatile("" : "+r"(carrier));
   current = carrier;
 }
@@ -63,7 +64,7 @@ static struct tide_fiber *pop_locked(struct tide_carrier *carrier) {
 
 static void fiber_main(void *passed);
 
-static void begin_fiber(struct tide_fiber *fiber) {
+static void prepare_stack(struct tide_fiber *fiber) {
   const struct tide_crew *crew = tide_load_relaxed(&fiber->carrier)->crew;
   char *stack = tide_stack_at(&crew->stacks, (uint32_t)(fiber - crew->fibers));
   tide_fiber_domain_init(&fiber->place, stack, crew->stacks.bytes, fiber_main);
@@ -71,42 +72,43 @@ static void begin_fiber(struct tide_fiber *fiber) {
   fiber->begun = true;
 }
 
-/* Whoever was on this carrier before is off its stack now. */
-static void arrive(struct tide_carrier *carrier) {
+/* Runs after a switch, when the previous fiber is off its stack: releases the locks that it left
+ * with. */
+static void finish_switch(struct tide_carrier *carrier) {
   struct tide_lock *held = carrier->held;
   unlock(carrier);
   if (held) tide_lock_give(held);
 }
 
-/* The carrier's lock is held. Goes to `next`, or to the loop; returns when somebody comes back,
- * with no lock held. */
-TIDE_FIBER_BARE static void leave(struct tide_fiber *self, struct tide_fiber *next,
-                                  struct tide_lock *held, bool ends) {
+/* Switches to `next`, or to the loop if NULL. The caller holds the carrier's lock. Returns, without
+ * locks, when another fiber or loop switches back. */
+TIDE_FIBER_BARE static void switch_from(struct tide_fiber *self, struct tide_fiber *next,
+                                        struct tide_lock *held, bool ends) {
   struct tide_carrier *carrier = tide_load_relaxed(&self->carrier);
-  if (next && !next->begun) begin_fiber(next);
+  if (next && !next->begun) prepare_stack(next);
   carrier->held = held;
   carrier->running = next;
   struct tide_fiber_domain *to = next ? &next->place : &carrier->loop;
   tide_fiber_watch_leave(&self->watch, next ? &next->watch : &carrier->watch, ends);
   carrier = tide_fiber_swap(&self->place, to, carrier);
   tide_fiber_watch_arrive(&self->watch);
-  arrive(carrier);
+  finish_switch(carrier);
 }
 
-/* The loop's way to a fiber; the carrier's lock is held. */
-static void go_to(struct tide_carrier *carrier, struct tide_fiber *fiber) {
-  if (!fiber->begun) begin_fiber(fiber);
+/* Switches from the loop to a fiber. The caller holds the carrier's lock. */
+static void run_fiber(struct tide_carrier *carrier, struct tide_fiber *fiber) {
+  if (!fiber->begun) prepare_stack(fiber);
   carrier->held = NULL;
   carrier->running = fiber;
   tide_fiber_watch_leave(&carrier->watch, &fiber->watch, false);
   tide_fiber_swap(&carrier->loop, &fiber->place, carrier);
   tide_fiber_watch_arrive(&carrier->watch);
-  arrive(carrier);
+  finish_switch(carrier);
 }
 
-/* Who goes on here; NULL: the loop decides, because the queue is empty or it is time to look at the
- * others. */
-static struct tide_fiber *turn_locked(struct tide_carrier *carrier) {
+/* Returns the next fiber to run. NULL: go to the loop, because the queue is empty or another
+ * carrier must be examined. */
+static struct tide_fiber *next_fiber_locked(struct tide_carrier *carrier) {
   uint32_t turns = carrier->turns + 1;
   tide_store_relaxed(&carrier->turns, turns);
   if (__builtin_expect(turns % GLANCE == 0 && carrier->crew->carrier_count > 1, 0)) {
@@ -116,21 +118,21 @@ static struct tide_fiber *turn_locked(struct tide_carrier *carrier) {
   return pop_locked(carrier);
 }
 
-static void yield(struct tide_fiber *self) {
+static void yield_fiber(struct tide_fiber *self) {
   struct tide_carrier *carrier = tide_load_relaxed(&self->carrier);
   int error = *carrier->error;
   lock(carrier);
-  struct tide_fiber *next = turn_locked(carrier);
+  struct tide_fiber *next = next_fiber_locked(carrier);
   if (next || carrier->glances) {
     push_locked(carrier, self, self, 1);
-    leave(self, next, NULL, false);
+    switch_from(self, next, NULL, false);
   } else unlock(carrier);
   *tide_load_relaxed(&self->carrier)->error = error;
 }
 
 void tide_fiber_yield(void) {
   struct tide_fiber *self = tide_fiber_self();
-  if (self) yield(self);
+  if (self) yield_fiber(self);
   else sched_yield();
 }
 
@@ -138,15 +140,15 @@ TIDE_FIBER_BARE static void fiber_main(void *passed) {
   struct tide_carrier *carrier = passed;
   struct tide_fiber *self = carrier->running;
   tide_fiber_watch_arrive(&self->watch);
-  arrive(carrier);
+  finish_switch(carrier);
   for (;;) {
     self->entry(self->argument, self->index);
     tide_fiber_plain_floats();
     if (!tide_crew_next_job(self) && tide_crew_retire_locked(self)) {
       carrier = tide_load_relaxed(&self->carrier);
       lock(carrier);
-      leave(self, turn_locked(carrier), &carrier->crew->lock, true);
-    } else yield(self); /* who was ready goes first */
+      switch_from(self, next_fiber_locked(carrier), &carrier->crew->lock, true);
+    } else yield_fiber(self); /* fibers that are already ready run first */
   }
 }
 
@@ -162,17 +164,18 @@ void tide_fiber_park(struct tide_fiber *self, struct tide_lock *held) {
     if (held) tide_lock_give(held);
   } else {
     self->parked = true;
-    leave(self, turn_locked(carrier), held, false);
+    switch_from(self, next_fiber_locked(carrier), held, false);
   }
   *tide_load_relaxed(&self->carrier)->error = error;
 }
 
-/* A signal's frame says which alternate stack its thread had, and returning from the handler sets
- * it: another thread's, after the fiber has moved. */
+/* A signal's frame holds its thread's alternate stack, and returning from the handler sets that.
+ * After a move to another thread the frame must hold the new thread's. */
 void tide_fiber_park_in_handler(struct tide_fiber *self, struct tide_lock *held, void *frame) {
   ucontext_t *context = frame;
 #ifdef TIDE_FIBER_TSAN
-  /* Its own handler, which calls ours, blocks all signals; others are to run here meanwhile. */
+  /* TSan's own handler, which calls ours, blocks all signals; other code runs on this thread
+   * meanwhile and needs them. */
   pthread_sigmask(SIG_SETMASK, &context->uc_sigmask, NULL);
 #endif
   struct tide_carrier *before = tide_load_relaxed(&self->carrier);
@@ -180,7 +183,7 @@ void tide_fiber_park_in_handler(struct tide_fiber *self, struct tide_lock *held,
   if (tide_load_relaxed(&self->carrier) != before) sigaltstack(NULL, &context->uc_stack);
 }
 
-/* With the lock of the fiber's carrier, which may change until it is held. */
+/* Takes and returns the fiber's carrier, locked. The carrier may change until its lock is held. */
 static struct tide_carrier *lock_home(struct tide_fiber *fiber) {
   struct tide_carrier *carrier = tide_load_relaxed(&fiber->carrier);
   for (;;) {
@@ -192,7 +195,7 @@ static struct tide_carrier *lock_home(struct tide_fiber *fiber) {
   }
 }
 
-/* True: it is in the queue now. */
+/* True: the fiber is in the queue now. */
 static bool ready_locked(struct tide_carrier *carrier, struct tide_fiber *fiber) {
   if (!fiber->parked) {
     fiber->called = true;
@@ -203,8 +206,9 @@ static bool ready_locked(struct tide_carrier *carrier, struct tide_fiber *fiber)
   return true;
 }
 
-/* Gives the lock back, and lets carriers that are idle look. Without the lock the crew may be gone,
- * if what was queued was its last; but not while one of its carriers is still to be told. */
+/* Releases the lock and wakes idle carriers. After the release the crew may be destroyed, if the
+ * queued fibers were its last. The crew stays while a carrier taken off the idle list awaits its
+ * wake: so the carriers are taken before the release. */
 static void unlock_and_call(struct tide_carrier *carrier, uint64_t queued) {
   const struct tide_platform *platform = carrier->crew->context->platform;
   struct tide_carrier *idle = queued ? tide_crew_take_idle(carrier->crew, queued) : NULL;
@@ -246,7 +250,7 @@ void tide_carrier_give(struct tide_carrier *carrier, struct tide_fiber *first,
 
 #define TAKEN_MOST 16 /* fibers taken over at once */
 
-/* Takes up to `most` of the other's fibers, those that were ready first. */
+/* Takes up to `most` of the other's fibers, the oldest first. */
 static bool take_over(struct tide_carrier *carrier, struct tide_carrier *other, uint32_t most) {
   struct tide_fiber *first = NULL, *last = NULL;
   uint32_t count = 0;
@@ -266,25 +270,25 @@ static bool take_over(struct tide_carrier *carrier, struct tide_carrier *other, 
   return true;
 }
 
-static uint32_t half(uint32_t length) {
+static uint32_t half_of_queue(uint32_t length) {
   uint32_t count = length - length / 2;
   return count < TAKEN_MOST ? count : TAKEN_MOST;
 }
 
-/* From the next one that has any. */
+/* Takes fibers from the next carrier that has any. */
 static bool find_work(struct tide_carrier *carrier) {
   struct tide_crew *crew = carrier->crew;
   uint32_t self = (uint32_t)(carrier - crew->carriers);
   for (uint32_t i = 1; i < crew->carrier_count; i++) {
     struct tide_carrier *other = &crew->carriers[(self + i) % crew->carrier_count];
     uint32_t length = tide_load_relaxed(&other->length);
-    if (length && take_over(carrier, other, half(length))) return true;
+    if (length && take_over(carrier, other, half_of_queue(length))) return true;
   }
   return false;
 }
 
-/* Looks at the same one twice, then at the next. Helps when its fibers did not have a turn in
- * between, or when they have far less of a carrier than those here. */
+/* Examines the same carrier twice, then the next. Takes over fibers if the other made no turn in
+ * between, or if its queue is more than twice as long as this one. */
 static void look_at_carrier(struct tide_carrier *carrier) {
   struct tide_crew *crew = carrier->crew;
   struct tide_carrier *other = &crew->carriers[carrier->seen % crew->carrier_count];
@@ -293,14 +297,14 @@ static void look_at_carrier(struct tide_carrier *carrier) {
   bool stuck = other == carrier->seen_before && turns == carrier->seen_turns;
   carrier->glances = false;
   if (other != carrier && length && (stuck || length / 2 > own))
-    take_over(carrier, other, half(length));
+    take_over(carrier, other, half_of_queue(length));
   if (other == carrier || other == carrier->seen_before) carrier->seen++;
   carrier->seen_before = other;
   carrier->seen_turns = turns;
 }
 
 void tide_carrier_loop(struct tide_carrier *carrier) {
-  become(carrier);
+  set_current(carrier);
   carrier->error = &errno;
   tide_fiber_watch_thread(&carrier->watch);
   for (;;) {
@@ -308,11 +312,11 @@ void tide_carrier_loop(struct tide_carrier *carrier) {
     lock(carrier);
     struct tide_fiber *fiber = pop_locked(carrier);
     if (fiber) {
-      go_to(carrier, fiber);
+      run_fiber(carrier, fiber);
       continue;
     }
     unlock(carrier);
     if (!find_work(carrier) && !tide_carrier_linger(carrier) && !tide_carrier_rest(carrier)) break;
   }
-  become(NULL);
+  set_current(NULL);
 }

@@ -1,4 +1,4 @@
-/* Crews: making and ending them, and handing out jobs. */
+/* Crews: creation, destruction, and the assignment of jobs. */
 #include "base/check.h"
 #include "base/params.h"
 #include "wic/fiber_crew.h"
@@ -17,7 +17,7 @@ static void crew_unlock(struct tide_crew *crew) { tide_lock_give(&crew->lock); }
 
 /* ---- carriers ------------------------------------------------------------------------- */
 
-static bool stay_on(uint32_t cpu) {
+static bool pin_to_cpu(uint32_t cpu) {
   cpu_set_t set;
   if (cpu >= CPU_SETSIZE) return false;
   CPU_ZERO(&set);
@@ -30,14 +30,14 @@ static void carrier_main(void *argument) {
   struct tide_crew *crew = carrier->crew;
   const struct tide_platform *platform = crew->context->platform;
   if (crew->pinned) {
-    if (!stay_on(carrier->cpu)) tide_fetch_add(&crew->displaced, 1u);
+    if (!pin_to_cpu(carrier->cpu)) tide_fetch_add(&crew->displaced, 1u);
     tide_fetch_add(&crew->arrived, 1u);
     platform->wake(platform->self, &crew->arrived, 1);
   }
   tide_carrier_loop(carrier);
 }
 
-static void stop(struct tide_crew *crew) {
+static void stop_carriers(struct tide_crew *crew) {
   const struct tide_platform *platform = crew->context->platform;
   tide_lock_take(&crew->idle_lock, platform);
   crew->stop = true;
@@ -47,8 +47,9 @@ static void stop(struct tide_crew *crew) {
     platform->join(platform->self, crew->carriers[i].thread);
 }
 
-/* Whether a CPU may be used is known only to a thread that tries. */
-static enum tide_status await_places(struct tide_crew *crew) {
+/* Waits until all carriers have tried to pin themselves: only a thread that tries learns whether a
+ * CPU may be used. */
+static enum tide_status await_pinning(struct tide_crew *crew) {
   const struct tide_platform *platform = crew->context->platform;
   for (uint32_t arrived; (arrived = tide_load_acquire(&crew->arrived)) < crew->carrier_count;)
     platform->wait(platform->self, &crew->arrived, arrived, TIDE_FOREVER);
@@ -67,8 +68,8 @@ static enum tide_status start_carriers(struct tide_crew *crew, const uint32_t *c
     status = platform->spawn(platform->self, crew->label, carrier_main, carrier, &carrier->thread);
     if (status == TIDE_OK) crew->started++;
   }
-  if (status == TIDE_OK && cpus) status = await_places(crew);
-  if (status != TIDE_OK) stop(crew);
+  if (status == TIDE_OK && cpus) status = await_pinning(crew);
+  if (status != TIDE_OK) stop_carriers(crew);
   return status;
 }
 
@@ -148,7 +149,7 @@ enum tide_status tide_crew_destroy(struct tide_crew *crew) {
   crew_unlock(crew);
   if (busy) return TIDE_BUSY;
   tide_context_disown(crew->context, &crew->owned);
-  stop(crew);
+  stop_carriers(crew);
   crew_free(crew);
   return TIDE_OK;
 }
@@ -168,13 +169,13 @@ static void take_job(struct tide_fiber_jobs *jobs, struct tide_fiber *fiber) {
   fiber->index = jobs->index++;
 }
 
-/* The next fibers for jobs that come, as a chain. Jobs that find no stack join those that wait for
- * one; so as long as some wait, none is free. */
+/* A chain of fibers with jobs, for one carrier. Jobs without a stack join the crew's waiting jobs;
+ * so while any wait, no stack is free. */
 struct handed {
   struct tide_fiber *first, *last;
-  struct tide_carrier *carrier; /* who gets them */
+  struct tide_carrier *carrier; /* the carrier that gets the fibers */
   uint32_t count;
-  bool wait; /* what is left of the jobs belongs to the crew now */
+  bool wait; /* the remaining jobs belong to the crew now */
 };
 
 static void wait_for_stacks_locked(struct tide_crew *crew, struct tide_fiber_jobs *jobs) {
@@ -228,7 +229,7 @@ enum tide_status tide_crew_run(struct tide_crew *crew,
   return TIDE_OK;
 }
 
-/* What waits goes on with this fiber. True: it got a job; *out_over: jobs that nobody needs now. */
+/* Gives the fiber the next waiting job. True: it got one. *out_over: jobs to free, or NULL. */
 static bool take_waiting_locked(struct tide_crew *crew, struct tide_fiber *fiber,
                                 struct tide_fiber_jobs **out_over) {
   struct tide_fiber_jobs *jobs = crew->jobs;

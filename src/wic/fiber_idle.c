@@ -1,4 +1,4 @@
-/* Carriers that have nothing to do, and how they are woken. */
+/* Idle carriers, and their wake. */
 #include "base/check.h"
 #include "wic/fiber_crew.h"
 
@@ -29,15 +29,15 @@ void tide_carriers_call(struct tide_carrier *first, const struct tide_platform *
   }
 }
 
-static bool looks_ready(const struct tide_crew *crew) {
+static bool looks_any_ready(const struct tide_crew *crew) {
   bool ready = false;
   for (uint32_t i = 0; i < crew->carrier_count && !ready; i++)
     ready = tide_load_relaxed(&crew->carriers[i].length) > 0;
   return ready;
 }
 
-/* It is not idle meanwhile, so whoever readies a fiber need not wake it. Others that want this
- * processor get it. */
+/* The carrier is not in the idle list meanwhile, so a thread that readies a fiber need not wake it.
+ * It yields to other threads on this processor. */
 bool tide_carrier_linger(const struct tide_carrier *carrier) {
   enum { LOOKS = 32 };
   const struct tide_crew *crew = carrier->crew;
@@ -46,7 +46,7 @@ bool tide_carrier_linger(const struct tide_carrier *carrier) {
   uint64_t end = platform->now(platform->self) + crew->linger;
   do {
     for (int i = 0; i < LOOKS; i++) {
-      if (looks_ready(crew)) return true;
+      if (looks_any_ready(crew)) return true;
       tide_pause();
     }
     platform->yield(platform->self);
@@ -54,8 +54,8 @@ bool tide_carrier_linger(const struct tide_carrier *carrier) {
   return false;
 }
 
-/* With each queue's lock: see fiber_crew.h. */
-static bool somebody_is_ready(struct tide_crew *crew) {
+/* True if a fiber is ready. Takes each queue's lock: see fiber_crew.h. */
+static bool is_any_fiber_ready(struct tide_crew *crew) {
   bool ready = false;
   for (uint32_t i = 0; i < crew->carrier_count && !ready; i++) {
     struct tide_carrier *carrier = &crew->carriers[i];
@@ -66,8 +66,8 @@ static bool somebody_is_ready(struct tide_crew *crew) {
   return ready;
 }
 
-/* Out of the list; nothing happens when somebody took it off already. */
-static void get_up(struct tide_carrier *carrier) {
+/* Leaves the idle list; does nothing if another thread took the carrier off already. */
+static void leave_idle_list(struct tide_carrier *carrier) {
   struct tide_crew *crew = carrier->crew;
   tide_lock_take(&crew->idle_lock, crew->context->platform);
   struct tide_carrier *before = NULL, *at = crew->idle;
@@ -90,8 +90,9 @@ bool tide_carrier_rest(struct tide_carrier *carrier) {
   }
   tide_lock_give(&crew->idle_lock);
   if (stop) return false;
-  if (somebody_is_ready(crew)) get_up(carrier);
-  /* Whoever took it off the list still has to touch it, so it waits for that in any case. */
+  if (is_any_fiber_ready(crew)) leave_idle_list(carrier);
+  /* A thread that took the carrier off the list still has to touch it, so wait for that in any
+   * case. */
   while (tide_load_acquire(&carrier->state) == IDLE)
     platform->wait(platform->self, &carrier->state, IDLE, TIDE_FOREVER);
   return true;

@@ -37,9 +37,9 @@ void tide_fiber_plain_floats(void) { fesetenv(FE_DFL_ENV); }
 #define CONTROL_SSE 0x1f80u
 #define CONTROL_X87 0x037fu
 
-/* The first instructions of a new stack find the entry in rbx. A return, not a jump, leaves the
- * swap: the processor guesses where returns go by the calls that it saw, and since those who arrive
- * have mostly left by the same few calls as those who leave, its guesses are right. */
+/* The first instructions of a new stack find the entry in rbx. The swap ends with a return, not a
+ * jump: the processor predicts returns from the calls that it saw. Arriving and leaving fibers
+ * mostly swap by the same few calls, so the prediction is right. */
 /* clang-format off */
 __asm__(
     ".pushsection .text, \"ax\", @progbits\n"
@@ -67,7 +67,7 @@ __asm__(
     ".type fiber_start, @function\n"
     "fiber_start:\n"
     "  .cfi_startproc\n"
-    "  .cfi_undefined rip\n" /* nobody called this: a debugger's list ends here */
+    "  .cfi_undefined rip\n" /* no caller: a debugger's backtrace ends here */
     "  movq %rax, %rdi\n"
     "  call *%rbx\n"
     "  ud2\n"
@@ -133,7 +133,7 @@ __asm__(
     ".type fiber_start, %function\n"
     "fiber_start:\n"
     "  .cfi_startproc\n"
-    "  .cfi_undefined x30\n" /* nobody called this: a debugger's list ends here */
+    "  .cfi_undefined x30\n" /* no caller: a debugger's backtrace ends here */
     "  blr x19\n"
     "  brk #0\n"
     "  .cfi_endproc\n"

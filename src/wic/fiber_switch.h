@@ -1,8 +1,8 @@
-/* wic/fiber_switch.h: leaving one stack for another.
+/* wic/fiber_switch.h: switching from one stack to another.
  *
- * What is kept is what a function call keeps: the registers that belong to the caller, and how the
- * processor rounds. All else is on the stack, or the compiler's to save, since it sees a call. So
- * there is nothing for the kernel to do, unlike with swapcontext, which sets the signal mask. */
+ * A switch saves the state that a function call preserves: the callee-saved registers and the
+ * rounding mode. All else is on the stack, or saved by the compiler, since it sees a call. So no
+ * system call is needed, unlike with swapcontext, which sets the signal mask. */
 #ifndef TIDE_WIC_FIBER_SWITCH_H
 #define TIDE_WIC_FIBER_SWITCH_H
 
@@ -12,7 +12,7 @@
 #define TIDE_FIBER_UCONTEXT
 #endif
 
-/* Where somebody who left goes on. */
+/* The point at which a suspended stack resumes. */
 #ifdef TIDE_FIBER_UCONTEXT
 #include <ucontext.h>
 struct tide_fiber_domain {
@@ -22,17 +22,17 @@ struct tide_fiber_domain {
 };
 #else
 struct tide_fiber_domain {
-  void *stack; /* what was kept lies here */
+  void *stack; /* the saved registers lie here */
 };
 #endif
 
-/* Leaves from here, which *from remembers, to *to. When somebody comes back to *from, on whichever
- * thread, the call returns what they passed. */
+/* Saves the current point in *from and resumes *to. Returns when another call resumes *from, on any
+ * thread, with that call's `passed`. */
 void *tide_fiber_swap(struct tide_fiber_domain *from, struct tide_fiber_domain *to, void *passed);
-/* Who goes to this place finds an empty stack and calls entry(passed), which must not return. */
+/* Prepares an empty stack: the first swap to `place` calls entry(passed), which must not return. */
 void tide_fiber_domain_init(struct tide_fiber_domain *place, void *stack, size_t bytes,
                             void (*entry)(void *passed));
-/* Rounding and exceptions as a program finds them. */
+/* Sets the rounding mode and exception mask to a program's defaults. */
 void tide_fiber_plain_floats(void);
 
 #endif

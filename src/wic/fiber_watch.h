@@ -1,5 +1,5 @@
-/* wic/fiber_watch.h: what AddressSanitizer and ThreadSanitizer are told when a thread goes from one
- * stack to another. Nothing at all in other builds. */
+/* wic/fiber_watch.h: tells AddressSanitizer and ThreadSanitizer of stack switches. Empty in other
+ * builds. */
 #ifndef TIDE_WIC_FIBER_WATCH_H
 #define TIDE_WIC_FIBER_WATCH_H
 
@@ -23,11 +23,11 @@
 #include <pthread.h>
 #include <sanitizer/common_interface_defs.h>
 
-/* For functions that are left for good: their frames must be on the stack itself. */
+/* Marks functions that never return: their frames must be on the stack itself. */
 #define TIDE_FIBER_BARE __attribute__((no_sanitize("address")))
 
 struct tide_fiber_watch {
-  void *frames; /* where the sanitizer keeps this stack's frames, while it is left */
+  void *frames; /* the sanitizer's record of this stack's frames, while another stack runs */
   const void *stack;
   size_t bytes;
 };
@@ -47,7 +47,7 @@ static inline void tide_fiber_watch_thread(struct tide_fiber_watch *watch) {
   tide_fiber_watch_stack(watch, stack, bytes);
 }
 static inline void tide_fiber_watch_end(struct tide_fiber_watch *watch) { (void)watch; }
-/* `ends`: its frames are not needed any more. */
+/* `ends`: the frames of `from` are not needed any more. */
 static inline void tide_fiber_watch_leave(struct tide_fiber_watch *from,
                                           struct tide_fiber_watch *to, bool ends) {
   if (ends) from->frames = NULL;
@@ -66,7 +66,7 @@ static inline void tide_fiber_watch_arrive(struct tide_fiber_watch *at) {
 #include <sanitizer/tsan_interface.h>
 
 struct tide_fiber_watch {
-  void *thread; /* what the sanitizer takes for one */
+  void *thread; /* the fiber, as the sanitizer knows it */
 };
 
 static inline void tide_fiber_watch_stack(struct tide_fiber_watch *watch, const void *stack,
@@ -80,7 +80,7 @@ static inline void tide_fiber_watch_thread(struct tide_fiber_watch *watch) {
 static inline void tide_fiber_watch_end(struct tide_fiber_watch *watch) {
   if (watch->thread) __tsan_destroy_fiber(watch->thread);
 }
-/* The very last thing before the switch: from here on what is done is the other's. */
+/* Must be the last call before the switch: later accesses are attributed to the other fiber. */
 static inline void tide_fiber_watch_leave(struct tide_fiber_watch *from,
                                           struct tide_fiber_watch *to, bool ends) {
   (void)from, (void)ends;

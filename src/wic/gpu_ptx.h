@@ -1,5 +1,6 @@
-/* wic/gpu_ptx.h: what gpu_wait.h needs of a GPU, as PTX. For clang --target=nvptx64-nvidia-cuda,
- * with -fconvergent-functions; no header of CUDA is needed. Pointers are generic. */
+/* wic/gpu_ptx.h: the GPU operations that gpu_wait.h needs, as PTX. For clang
+ * --target=nvptx64-nvidia-cuda, with -fconvergent-functions; no header of CUDA is needed. Pointers
+ * are generic. */
 #ifndef TIDE_WIC_GPU_PTX_H
 #define TIDE_WIC_GPU_PTX_H
 
@@ -17,7 +18,8 @@
   })
 
 GPU_FUNCTION uint32_t gpu_lane(void) { return GPU_REGISTER("tid.x") & 31; }
-/* A warp's lanes share the rounds of a loop; or each does its own one of 32. */
+/* GPU_EACH divides a loop's rounds among a warp's lanes; GPU_LANES runs its body once in each
+ * lane. */
 #define GPU_EACH(i, count) for (uint32_t i = gpu_lane(); i < (count); i += 32)
 #define GPU_LANES(lane) for (uint32_t lane = gpu_lane(), once_ = 1; once_; once_ = 0)
 #define GPU_ONE() (gpu_lane() == 0)
@@ -44,7 +46,7 @@ GPU_FUNCTION void gpu_pause(uint32_t ns) {
   __asm__ volatile("nanosleep.u32 %0;" ::"r"(ns) : "memory");
 }
 
-/* System: the host and other GPUs; block: this one's threads. */
+/* Scopes: _system is the host and all GPUs, _block this block's threads. */
 GPU_FUNCTION uint32_t gpu_load_system(const uint32_t *at) {
   uint32_t value;
   __asm__ volatile("ld.acquire.sys.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
@@ -61,7 +63,8 @@ GPU_FUNCTION uint32_t gpu_load_block(const uint32_t *at) {
 GPU_FUNCTION void gpu_store_block(uint32_t *at, uint32_t value) {
   __asm__ volatile("st.release.cta.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
 }
-/* Among the lanes of a warp, and the warps of a block. What it was before. */
+/* Adds atomically, among the lanes of a warp and the warps of a block. Returns the previous
+ * value. */
 GPU_FUNCTION uint32_t gpu_add(uint32_t *at, uint32_t value) {
   uint32_t before;
   __asm__ volatile("atom.acq_rel.cta.add.u32 %0, [%1], %2;"
@@ -75,7 +78,7 @@ GPU_FUNCTION void gpu_add_wide(uint64_t *at, uint64_t value) {
   __asm__ volatile("red.relaxed.gpu.add.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }
 
-/* A barrier in shared memory, and bytes that are still to come to it. */
+/* A barrier in shared memory, which also counts bytes that are still to arrive. */
 GPU_FUNCTION void gpu_barrier_init(uint64_t *barrier, uint32_t count) {
   __asm__ volatile(
       "mbarrier.init.shared::cta.b64 [%0], %1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(
@@ -97,7 +100,7 @@ GPU_FUNCTION void gpu_barrier_expect(uint64_t *barrier, uint32_t bytes) {
                    : "r"(gpu_shared_address(barrier)), "r"(bytes)
                    : "memory");
 }
-/* Is that phase over? The hardware may suspend the warp for up to so long until it is. */
+/* True if the phase is over. The hardware may suspend the warp for up to `ns` until it is. */
 GPU_FUNCTION bool gpu_barrier_try(uint64_t *barrier, uint32_t parity, uint32_t ns) {
   uint32_t over;
   __asm__ volatile("{\n\t.reg .pred p;\n\t"
@@ -108,8 +111,8 @@ GPU_FUNCTION bool gpu_barrier_try(uint64_t *barrier, uint32_t parity, uint32_t n
                    : "memory");
   return over;
 }
-/* To shared memory; multiples of 16, aligned so. The bytes arrive at the barrier. What was acquired
- * before is seen by the copy, which goes another way to memory. */
+/* Copies to shared memory; `bytes` and both addresses are multiples of 16. The bytes arrive at the
+ * barrier. The copy uses another proxy to memory; the fence makes it see data acquired before. */
 GPU_FUNCTION void gpu_bulk_copy(void *to, const void *from, uint32_t bytes, uint64_t *barrier) {
   uint64_t global;
   __asm__("cvta.to.global.u64 %0, %1;" : "=l"(global) : "l"(from));
@@ -122,11 +125,11 @@ GPU_FUNCTION void gpu_bulk_copy(void *to, const void *from, uint32_t bytes, uint
 GPU_FUNCTION void gpu_sync_warp(void) {
   __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
-/* Of so many threads of this block. */
+/* Synchronises `threads` threads of this block. */
 GPU_FUNCTION void gpu_sync_threads(uint32_t id, uint32_t threads) {
   __asm__ volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
-/* Is it so of any lane? */
+/* True if the condition holds in any lane. */
 GPU_FUNCTION bool gpu_any(bool what) {
   uint32_t any;
   __asm__ volatile("{\n\t.reg .pred p, q;\n\tsetp.ne.u32 p, %1, 0;\n\t"

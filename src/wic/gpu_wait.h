@@ -1,57 +1,59 @@
-/* wic/gpu_wait.h: how a GPU's warps wait for data, in four ways, with the driver as it is.
+/* wic/gpu_wait.h: four ways in which a GPU's warps wait for data, with the driver as it is.
  *
- * No page fault of a GPU can be held from user space, so consumers name what they wait for. A *tag*
- * is a 32-bit word that a producer, on the host or on another GPU, sets to at least a value; the
- * data is there when it has. A block has up to 31 consumer warps:
+ * A page fault of a GPU cannot be held from user space, so consumers name the data that they wait
+ * for. A *tag* is a 32-bit word that a producer, on the host or on another GPU, sets to at least a
+ * value when the data is there. A block has up to 31 consumer warps:
  *
  *   parked   a consumer asks for a tag (gpu_ask), works, and waits at its mbarrier (gpu_wait): the
- *            hardware suspends it there, and it issues nothing. One more warp, the *monitor*, looks
- *            at all tags that are asked for, a lane each, with a pause that grows; when one is
- * there it has the data copied to shared memory, whose bytes complete the barrier, or completes it
- * itself. polled   a consumer's first lane looks at its tag in a loop first    the paper's
- * Algorithm 1: the block's first thread looks at the tags of all, the other threads wait at the
- * block's barrier split    nobody waits here: the stream does, between two kernels
+ *            hardware suspends it there, and it issues nothing. One more warp, the *monitor*,
+ *            examines all tags that are asked for, a lane each, with a growing pause. When a tag is
+ *            set, the monitor completes the barrier, or copies the data to shared memory: then the
+ *            copy's bytes complete it.
+ *   polled   a consumer's first lane polls its tag
+ *   first    the paper's Algorithm 1: the block's first thread polls the tags of all consumers; the
+ *            other threads wait at the block's barrier
+ *   split    no warp waits: the stream waits between two kernels
  *
- * Each wait has a deadline on the device's own clock. Who misses it is told so; so does everybody
- * once the host has set `over`. No barrier is left waiting for a warp that has given up.
+ * Each wait has a deadline on the device's own clock. A wait fails when it misses the deadline,
+ * or when the host has set `over`. No barrier waits for a warp that has given up.
  *
- * The ways' numbers (enum gpu_way) come from whoever includes this, who tells the host of them.
+ * The ways' numbers (enum gpu_way) come from the including file, which also tells the host.
  *
  * This text is compiled for a GPU (gpu_ptx.h before it) and for tests on the host, where a thread
- * is a warp (tests/plugins/gpu_host.h): it uses only what both have. */
+ * is a warp (tests/plugins/gpu_host.h): it uses only features of both. */
 #ifndef TIDE_WIC_GPU_WAIT_H
 #define TIDE_WIC_GPU_WAIT_H
 
-#define GPU_CONSUMERS_MOST 31u /* of a block: a lane of the monitor each, and the monitor */
-#define GPU_SHARED_DATA 1024u  /* data begins there */
-#define GPU_HINT 20000u        /* ns that a parked warp may sleep before it looks at the clock */
+#define GPU_CONSUMERS_MOST 31u /* per block: a lane of the monitor each, and one more warp */
+#define GPU_SHARED_DATA 1024u  /* the offset at which data begins */
+#define GPU_HINT 20000u        /* ns; the longest sleep of a parked warp before a clock check */
 #define GPU_PAUSE_LEAST 32u    /* ns */
 #define GPU_PAUSE_MOST 1024u
-#define GPU_LOOKS 64u /* between two looks at the clock and at `over` */
+#define GPU_LOOKS 64u /* polls between two looks at the clock and at `over` */
 #define GPU_GONE UINT32_MAX
 
-/* In a block's shared memory; word i is consumer i's. */
+/* The head of a block's shared memory; element i is consumer i's. */
 struct gpu_shared {
   uint64_t barrier[32];
-  uint32_t asked[32];  /* how many tags it has asked for; GPU_GONE: it is over */
-  uint32_t served[32]; /* how many of these the monitor has seen */
-  uint32_t failed[32]; /* its data will not come */
-  uint32_t gave_up;    /* of `first`: the first thread has, at this tag; 0: it has not */
+  uint32_t asked[32];  /* the number of tags asked for; GPU_GONE: the consumer has left */
+  uint32_t served[32]; /* the number of those that the monitor has completed */
+  uint32_t failed[32]; /* not 0: the consumer's data will not come */
+  uint32_t gave_up;    /* GPU_FIRST: the tag number at which the first thread gave up; 0: none */
 };
 
-/* One of a block's warps. */
+/* A warp of a block. */
 struct gpu_warp {
   struct gpu_shared *shared;
-  uint32_t block, index; /* in the grid; in its block */
-  uint32_t consumers;    /* of the block */
+  uint32_t block, index; /* the block in the grid; the warp in its block */
+  uint32_t consumers;    /* consumer warps in the block */
   enum gpu_way way;
   uint64_t deadline;
   const uint32_t *over; /* the host's word */
-  uint64_t checks;      /* looks at tags */
+  uint64_t checks;      /* number of tag polls */
 };
 
-/* What consumer i of the block waits for, its n-th tag: that it is at least `value`. With `bytes`
- * they are copied from `from` to the consumer's place in shared memory. */
+/* The awaited condition of one consumer's n-th tag: *word is at least `value`. If `bytes` is not 0,
+ * the data is copied from `from` to the consumer's location in shared memory, `to`. */
 struct gpu_tag {
   const uint32_t *word;
   uint32_t value, bytes;
@@ -67,7 +69,8 @@ GPU_FUNCTION bool gpu_too_late(const struct gpu_warp *w) {
   return gpu_now() > w->deadline || gpu_load_system(w->over) != 0;
 }
 
-/* Before any wait, by all warps of the block; `threads` of it. */
+/* Initialises the shared memory. Called by all warps of the block before any wait; `threads`: the
+ * block's. */
 GPU_FUNCTION void gpu_begin(struct gpu_warp *w, uint32_t threads) {
   if (w->index == 0) {
     GPU_LANES(lane) {
@@ -79,10 +82,10 @@ GPU_FUNCTION void gpu_begin(struct gpu_warp *w, uint32_t threads) {
   gpu_sync_threads(0, threads);
 }
 
-/* ---- a consumer --------------------------------------------------------------------------- */
+/* ---- a consumer ------------------------------------------------------------------------- */
 
-/* The n-th tag, from 1 on: the monitor may look for it. What the warp had read of the one before it
- * needs no more. */
+/* Lets the monitor look for the consumer's n-th tag, from 1 on. The previous tag's data may be
+ * overwritten from now on. */
 GPU_FUNCTION void gpu_ask(struct gpu_warp *w, uint32_t n) {
   gpu_sync_warp();
   if (w->way == GPU_PARKED && GPU_ONE()) gpu_store_block(&w->shared->asked[w->index], n);
@@ -93,13 +96,13 @@ GPU_FUNCTION bool gpu_park(struct gpu_warp *w, uint32_t n) {
   bool there = false, late = false;
   while (!there && !late) {
     there = gpu_any(gpu_barrier_try(barrier, (n - 1) & 1, GPU_HINT));
-    /* The monitor ends all waits at the deadline. This is for the case that it cannot. */
+    /* The monitor ends all waits at the deadline. This covers a monitor that cannot. */
     if (!there) late = gpu_any(gpu_now() > w->deadline + 50u * GPU_HINT);
   }
   return there && !gpu_load_block(&w->shared->failed[w->index]);
 }
 
-/* One lane looks; all learn it. */
+/* Polls with one lane and shares the result. */
 GPU_FUNCTION bool gpu_poll(struct gpu_warp *w, const struct gpu_tag *tag) {
   bool there = false, late = false;
   if (GPU_ONE()) {
@@ -112,7 +115,7 @@ GPU_FUNCTION bool gpu_poll(struct gpu_warp *w, const struct gpu_tag *tag) {
   return gpu_any(there);
 }
 
-/* Adds the looks that this warp's lanes have made. */
+/* Adds the polls that this warp's lanes have made. */
 GPU_FUNCTION void gpu_tell(struct gpu_warp *w, uint64_t *out_checks) {
   GPU_LANES(lane) {
     (void)lane;
@@ -121,10 +124,9 @@ GPU_FUNCTION void gpu_tell(struct gpu_warp *w, uint64_t *out_checks) {
   }
 }
 
-/* ---- all of a block's consumers at once --------------------------------------------------------
- */
+/* ---- all of a block's consumers at once ------------------------------------------------- */
 
-/* Says what consumer `index` of the block waits for as its n-th tag. */
+/* Fills in the n-th tag of the block's consumer `index`. */
 typedef void gpu_tag_function(const void *what, const struct gpu_warp *w, uint32_t index,
                               uint32_t n, struct gpu_tag *out_tag);
 
@@ -144,12 +146,13 @@ GPU_FUNCTION bool gpu_wait_first(struct gpu_warp *w, uint32_t n, gpu_tag_functio
     if (late) gpu_store_block(&w->shared->gave_up, n);
   }
   gpu_sync_threads(1, w->consumers * 32);
-  /* The first thread may be ahead by now, and have given up at the next one. */
+  /* The first thread may be ahead by now, and have given up at the next tag. */
   uint32_t gave_up = gpu_load_block(&w->shared->gave_up);
   return !gave_up || gave_up > n;
 }
 
-/* The n-th tag is set, and with `parked` its data in shared memory; false: it will not be. */
+/* Waits until the n-th tag is set; if parked, until its data is in shared memory. False: it will
+ * not be. */
 GPU_FUNCTION bool gpu_wait(struct gpu_warp *w, uint32_t n, gpu_tag_function *name,
                            const void *what) {
   struct gpu_tag tag;
@@ -157,18 +160,17 @@ GPU_FUNCTION bool gpu_wait(struct gpu_warp *w, uint32_t n, gpu_tag_function *nam
     case GPU_PARKED: return gpu_park(w, n);
     case GPU_POLLED: name(what, w, w->index, n, &tag); return gpu_poll(w, &tag);
     case GPU_FIRST: return gpu_wait_first(w, n, name, what);
-    /* The stream has waited; or who stopped the run has let it through. */
+    /* The stream has waited; or it was let through because the run was stopped. */
     default: return !gpu_any(gpu_load_system(w->over) != 0);
   }
 }
 
-/* The warp waits for nothing more. */
+/* Ends the warp's waits. */
 GPU_FUNCTION void gpu_leave(struct gpu_warp *w) { gpu_ask(w, GPU_GONE); }
 
-/* ---- the monitor
- * ----------------------------------------------------------------------------------- */
+/* ---- the monitor ------------------------------------------------------------------------ */
 
-/* The data of a tag that is set, or its end. */
+/* Completes the wait for a tag that is set, or that failed. */
 GPU_FUNCTION void gpu_complete(struct gpu_warp *w, uint32_t lane, const struct gpu_tag *tag,
                                bool failed) {
   uint64_t *barrier = &w->shared->barrier[lane];
@@ -181,7 +183,7 @@ GPU_FUNCTION void gpu_complete(struct gpu_warp *w, uint32_t lane, const struct g
   gpu_bulk_copy(tag->to, tag->from, tag->bytes, barrier);
 }
 
-/* Until all consumers of the block have left. */
+/* Serves the block's consumers until all of them have left. */
 GPU_FUNCTION void gpu_monitor(struct gpu_warp *w, gpu_tag_function *name, const void *what) {
   struct gpu_shared *shared = w->shared;
   uint32_t pause = GPU_PAUSE_LEAST;

@@ -1,6 +1,5 @@
-/* Linux: memory of the process's own, write-protected by userfaultfd. Each page is filled from the
- * beginning, since only a page that is there can be protected, and is never a part of a huge one.
- */
+/* Linux: private memory, write-protected by userfaultfd. Each page is filled from the beginning,
+ * since only a page that is present can be protected, and no huge pages are used. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -13,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A child has none of it: its stores would be stopped by nobody. */
+/* Maps the memory. A child of fork does not get it: no thread would handle its store faults. */
 static enum tide_status map_memory(struct tide_guard *guard) {
   void *memory =
       mmap(NULL, guard->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -26,7 +25,7 @@ static enum tide_status map_memory(struct tide_guard *guard) {
   return TIDE_OK;
 }
 
-static enum tide_status watch(struct tide_guard *guard) {
+static enum tide_status register_faults(struct tide_guard *guard) {
   struct uffdio_register what = {
       .range = {(uintptr_t)guard->memory, guard->bytes},
       .mode = UFFDIO_REGISTER_MODE_WP,
@@ -43,7 +42,7 @@ enum tide_status tide_guard_make(struct tide_guard *guard, size_t bytes) {
   enum tide_status status =
       tide_uffd_open(UFFD_FEATURE_PAGEFAULT_FLAG_WP, &guard->faults, &guard->user_only);
   if (status == TIDE_OK) status = map_memory(guard);
-  if (status == TIDE_OK) status = watch(guard);
+  if (status == TIDE_OK) status = register_faults(guard);
   if (status != TIDE_OK) tide_guard_unmake(guard);
   return status;
 }
@@ -54,7 +53,7 @@ void tide_guard_unmake(struct tide_guard *guard) {
   *guard = (struct tide_guard){.faults = -1};
 }
 
-static void protect(struct tide_guard *guard, size_t offset, size_t bytes, bool closed) {
+static void set_protection(struct tide_guard *guard, size_t offset, size_t bytes, bool closed) {
   struct uffdio_writeprotect what = {
       .range = {(uintptr_t)(guard->memory + offset), bytes},
       .mode = closed ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
@@ -66,10 +65,10 @@ static void protect(struct tide_guard *guard, size_t offset, size_t bytes, bool 
 }
 
 void tide_guard_close(struct tide_guard *guard, size_t offset, size_t bytes) {
-  protect(guard, offset, bytes, true);
+  set_protection(guard, offset, bytes, true);
 }
 void tide_guard_open(struct tide_guard *guard, size_t offset, size_t bytes) {
-  protect(guard, offset, bytes, false);
+  set_protection(guard, offset, bytes, false);
 }
 
 void tide_guard_wake(struct tide_guard *guard, size_t offset, size_t bytes) {

@@ -1,5 +1,5 @@
-/* wic/guard.h: memory that the kernel guards page by page: whoever stores to a page that is closed
- * is stopped, until it is opened. Loads are not. */
+/* wic/guard.h: memory that the kernel write-protects page by page: a store to a closed page stalls
+ * its thread until the page is opened. Loads go through. */
 #ifndef TIDE_WIC_GUARD_H
 #define TIDE_WIC_GUARD_H
 
@@ -8,21 +8,23 @@
 struct tide_guard {
   char *memory;
   size_t bytes, page;
-  int faults; /* a descriptor, or -1: there is none */
+  int faults; /* a userfaultfd descriptor; -1: none */
   bool user_only;
 };
 
-/* All of it is closed, and zeros. TIDE_DENIED, TIDE_UNSUPPORTED, TIDE_FULL, TIDE_NOMEM. */
+/* Maps memory with all pages closed and zero. TIDE_DENIED, TIDE_UNSUPPORTED, TIDE_FULL,
+ * TIDE_NOMEM. */
 enum tide_status tide_guard_make(struct tide_guard *guard, size_t bytes);
-/* Nobody stores there any more. One that was never made is fine, if `faults` is -1. */
+/* Unmaps the memory. No thread may store there any more. A guard that was never made is allowed if
+ * its `faults` is -1. */
 void tide_guard_unmake(struct tide_guard *guard);
 void tide_guard_close(struct tide_guard *guard, size_t offset, size_t bytes);
-/* Whoever was stopped there goes on. */
+/* Opens pages and wakes the threads that are stalled on them. */
 void tide_guard_open(struct tide_guard *guard, size_t offset, size_t bytes);
-/* Whoever was stopped there tries again. */
+/* Makes the threads that are stalled there retry their stores. */
 void tide_guard_wake(struct tide_guard *guard, size_t offset, size_t bytes);
 
-/* Takes stores that were stopped, their offsets, without blocking; how many. */
+/* Reads pending store faults, as offsets, without blocking. Returns their number. */
 size_t tide_guard_faults(struct tide_guard *guard, size_t out_offsets[TIDE_UFFD_BATCH]);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a medium needs of the system besides its region: the monitor's thread and bell, and a lock
- * that sleeps. Tests of interleavings have their own (tests/simulation/wic_world.c). */
+/* The system services that a medium needs besides its region: the monitor's thread and bell, and a
+ * mutex. Tests of interleavings replace this file (tests/simulation/wic_world.c). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -25,14 +25,14 @@ void tide_monitor_ring(struct tide_medium *medium) {
   TIDE_ASSERT(written == (ssize_t)sizeof one);
 }
 
-static void hear_bell(struct tide_medium *medium) {
+static void drain_bell(struct tide_medium *medium) {
   uint64_t count;
   (void)!read(medium->bell, &count, sizeof count);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* The kernel's struct sched_attr, as it was first. */
+/* The kernel's struct sched_attr, in its first version. */
 struct scheduling {
   uint32_t size, policy;
   uint64_t flags;
@@ -41,19 +41,19 @@ struct scheduling {
   uint64_t runtime, deadline, period;
 };
 
-/* Who works only briefly has its turn the sooner: before consumers that have not even asked yet.
- * Since Linux 6.12; before, the number is forgotten. */
-static void ask_for_short_turns(void) {
+/* Requests a short time slice, so that the monitor is scheduled before consumers that have not
+ * requested anything yet. Effective since Linux 6.12; older kernels ignore the value. */
+static void request_short_slices(void) {
   struct scheduling s;
   if (syscall(SYS_sched_getattr, 0, &s, sizeof s, 0) != 0) return;
-  if (s.policy != SCHED_OTHER) return; /* somebody has chosen */
+  if (s.policy != SCHED_OTHER) return; /* the program has chosen a policy */
   s.size = sizeof s;
-  s.runtime = 100000; /* ns: the least there is */
+  s.runtime = 100000; /* ns; the minimum */
   (void)syscall(SYS_sched_setattr, 0, &s, 0);
 }
 
-/* Looks for a while, so that the processor stays awake: to wake an idle one takes longer than a
- * fault. True: there is something to do. */
+/* Polls for a while, so that the processor stays awake: waking an idle one takes longer than a
+ * fault. True: an event is pending. */
 static bool linger_for_events(struct tide_medium *medium, struct pollfd *what, nfds_t count,
                               uint64_t until) {
   const struct tide_platform *platform = medium->platform;
@@ -69,7 +69,7 @@ static bool linger_for_events(struct tide_medium *medium, struct pollfd *what, n
 static void sleep_until(struct tide_medium *medium, uint64_t until) {
   uint64_t now = medium->platform->now(medium->platform->self);
   bool naps = now < medium->looks_from;
-  /* Without a descriptor nothing is looked at. */
+  /* poll ignores an entry with a negative descriptor. */
   struct pollfd what[3] = {
       {.fd = medium->bell, .events = POLLIN},
       {.fd = medium->tags.guard.faults, .events = POLLIN},
@@ -81,14 +81,14 @@ static void sleep_until(struct tide_medium *medium, uint64_t until) {
   struct timespec time = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
   int ready = found ? 1 : ppoll(what, 3, until == TIDE_FOREVER ? NULL : &time, NULL);
   if (ready < 0) TIDE_ASSERT(errno == EINTR);
-  if (ready > 0 && what[0].revents) hear_bell(medium);
+  if (ready > 0 && what[0].revents) drain_bell(medium);
 }
 
-static void *watch(void *argument) {
+static void *monitor_main(void *argument) {
   struct tide_medium *medium = argument;
   uint64_t until;
   pthread_setname_np(pthread_self(), "tide-monitor");
-  ask_for_short_turns();
+  request_short_slices();
   while (tide_monitor_plan(medium, &until)) {
     sleep_until(medium, until);
     tide_monitor_work(medium);
@@ -96,10 +96,10 @@ static void *watch(void *argument) {
   return NULL;
 }
 
-/* Signals that somebody sends are for the program's own threads: it may wait for them in a place of
- * its choice (sigwait, signalfd), and its handlers are not to hold up everybody's faults. What a
- * thread does to itself stays: a call of the program's that it makes may have a handler for that.
- */
+/* Starts the monitor with externally sent signals blocked. Those are for the program's own threads:
+ * the program may wait for them elsewhere (sigwait, signalfd), and its handlers must not delay all
+ * faults. Signals that a thread raises itself stay unblocked: a callback of the program's that runs
+ * on the monitor may have a handler for them. */
 static int start_thread(struct tide_medium *medium) {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
   sigset_t sent, mask;
@@ -113,7 +113,7 @@ static int start_thread(struct tide_medium *medium) {
   sigfillset(&sent);
   for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(&sent, own[i]);
   pthread_sigmask(SIG_BLOCK, &sent, &mask);
-  if (!failed) failed = pthread_create(&medium->monitor, &attributes, watch, medium);
+  if (!failed) failed = pthread_create(&medium->monitor, &attributes, monitor_main, medium);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   pthread_attr_destroy(&attributes);
   return failed;

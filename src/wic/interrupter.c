@@ -1,4 +1,4 @@
-/* The interrupter: runs of missing pages for requests, and what becomes of them. */
+/* The interrupter: allocates runs of missing pages to requests, and frees them. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "timeline/timeline_state.h"
@@ -25,7 +25,8 @@ void tide_medium_note_used(struct tide_medium *medium, uint32_t page, uint32_t c
 
 enum recycling { NOTHING, RUN, SIDE };
 
-/* On which side a free run of places is given out, and what is to be dropped before. */
+/* Chooses the side on which a free run of places is allocated; *out_drop: the pages to drop
+ * before. */
 static uint32_t choose_side(const struct tide_medium *medium, uint32_t place, uint32_t count,
                             enum recycling *out_drop) {
   uint32_t side = medium->side, other = !side;
@@ -35,7 +36,7 @@ static uint32_t choose_side(const struct tide_medium *medium, uint32_t place, ui
   *out_drop = SIDE;
   if (!medium->given[other]) return other;
   if (!medium->given[side]) return side;
-  *out_drop = RUN; /* on this side: so the other one is finished, and taken back, the sooner */
+  *out_drop = RUN; /* this side, so that the other one is finished, and taken back, sooner */
   return side;
 }
 
@@ -49,10 +50,11 @@ static void drop_pages(struct tide_medium *medium, enum recycling what, uint32_t
   tide_region_drop(&medium->region, page * medium->region.page, count * medium->region.page);
 }
 
-/* ---- resting runs ---------------------------------------------------------------------- */
+/* ---- the rest list ---------------------------------------------------------------------- */
 
-/* Nobody has the run any more. Were it given out at once, its companion would be next, and soon all
- * places in use would be on both sides, and no side ever free as a whole. */
+/* Frees a run that no message has. A run that is used on the current side goes to the rest list. If
+ * it were allocated at once, its companion pages would be next. Soon the places in use would lie on
+ * both sides, and no side would ever be free as a whole. */
 static void free_run(struct tide_medium *medium, uint32_t place, uint32_t side) {
   struct tide_batch *batch = &medium->batches[place];
   if (side != medium->side || !any_used(medium->used[side], place, batch->pages)) {
@@ -65,29 +67,29 @@ static void free_run(struct tide_medium *medium, uint32_t place, uint32_t side) 
   medium->rest_last = place;
 }
 
-static void wake_one(struct tide_medium *medium) {
+static void free_rested_run(struct tide_medium *medium) {
   uint32_t place = medium->rest_first;
   medium->rest_first = medium->batches[place].next;
   tide_pages_free(medium->runs, place, medium->batches[place].pages);
 }
 
 void tide_medium_wake_rested(struct tide_medium *medium) {
-  while (medium->rest_first != TIDE_PAGES_NONE) wake_one(medium);
+  while (medium->rest_first != TIDE_PAGES_NONE) free_rested_run(medium);
 }
 
-/* When this side is used up: all that rest, if the other side is free as a whole, else as few as
- * will do. */
+/* Allocates places. If `runs` cannot, runs of the rest list are freed: all of them if no page of
+ * the other side is allocated, else one at a time. */
 static uint32_t take_places(struct tide_medium *medium, uint32_t count) {
   uint32_t place = tide_pages_alloc(medium->runs, count);
   while (place == TIDE_PAGES_NONE && medium->rest_first != TIDE_PAGES_NONE) {
-    if (medium->given[!medium->side]) wake_one(medium);
+    if (medium->given[!medium->side]) free_rested_run(medium);
     else tide_medium_wake_rested(medium);
     place = tide_pages_alloc(medium->runs, count);
   }
   return place;
 }
 
-/* ---- giving out ------------------------------------------------------------------------ */
+/* ---- allocation ------------------------------------------------------------------------- */
 
 static enum tide_status check_request(const struct tide_request *request) {
   if (!request->bytes || !request->tag_count || request->tag_count > TIDE_REQUEST_TAGS)
@@ -140,9 +142,10 @@ static void fill_request(struct tide_request *request, const struct tide_message
   request->private_words[1] = message->generation;
 }
 
-/* Under both locks. The messages are those that `requests` name from here on. */
-static void give_messages(struct tide_medium *medium, struct tide_request *requests, size_t count,
-                          uint32_t place, uint32_t total, uint32_t side) {
+/* Gives the requests their messages and pages. From here on `requests` name the messages. The
+ * caller holds both locks. */
+static void assign_messages(struct tide_medium *medium, struct tide_request *requests, size_t count,
+                            uint32_t place, uint32_t total, uint32_t side) {
   uint32_t page = place + side * medium->half;
   medium->side = side;
   medium->given[side] += total;
@@ -164,9 +167,10 @@ static struct tide_message *message_of(struct tide_medium *medium,
   return &medium->messages[request->private_words[0]];
 }
 
-/* Under `giving`. What must be dropped is dropped before anybody learns of the pages. */
-static enum tide_status give_pages(struct tide_medium *medium, struct tide_request *requests,
-                                   size_t count, uint32_t total) {
+/* Allocates the pages of one call. Used pages are dropped before any thread learns of them. The
+ * caller holds `giving`. */
+static enum tide_status allocate_pages(struct tide_medium *medium, struct tide_request *requests,
+                                       size_t count, uint32_t total) {
   enum recycling what = NOTHING;
   uint32_t side = 0, place = TIDE_PAGES_NONE;
   struct tide_lock *lock = tide_medium_enter(medium);
@@ -188,24 +192,24 @@ static enum tide_status give_pages(struct tide_medium *medium, struct tide_reque
   if (status != TIDE_OK) return status;
   drop_pages(medium, what, place + side * medium->half, total);
   lock = tide_medium_enter(medium);
-  status = (enum tide_status)medium->closed; /* whoever closed it has not seen these */
+  status = (enum tide_status)medium->closed; /* a close in between has not seen these requests */
   if (status != TIDE_OK) {
     tide_pages_free(medium->runs, place, total);
   } else {
-    give_messages(medium, requests, count, place, total, side);
+    assign_messages(medium, requests, count, place, total, side);
   }
   tide_lock_give(lock);
   return status;
 }
 
-/* What is there already is not too late, though its tags' calls may still come. */
+/* True if all tags are reached, though their callbacks may be pending: the data is in time. */
 static bool is_reached(const struct tide_request *request) {
   for (uint32_t i = 0; i < request->tag_count; i++)
     if (tide_timeline_query(request->tags[i].timeline) < request->tags[i].value) return false;
   return true;
 }
 
-/* Once the tags have been looked at. */
+/* Starts the deadlines, once the tags' timepoints have been added. */
 static void watch_deadlines(struct tide_medium *medium, struct tide_request *requests,
                             size_t count) {
   bool late[TIDE_MEDIUM_BATCH], any = false;
@@ -237,7 +241,7 @@ enum tide_status tide_medium_request(struct tide_medium *medium, struct tide_req
   if (status != TIDE_OK) return status;
   if (total > medium->half) return TIDE_FULL;
   tide_giving_take(medium);
-  status = give_pages(medium, requests, count, (uint32_t)total);
+  status = allocate_pages(medium, requests, count, (uint32_t)total);
   tide_giving_give(medium);
   if (status != TIDE_OK) return status;
   for (size_t i = 0; i < count; i++)
@@ -250,16 +254,16 @@ enum tide_status tide_medium_request(struct tide_medium *medium, struct tide_req
   return TIDE_OK;
 }
 
-/* ---- taking back ------------------------------------------------------------------------- */
+/* ---- freeing ---------------------------------------------------------------------------- */
 
-/* Under the lock. Who loads from its pages from now on does so astray. */
+/* Makes later loads from the message's pages stray. The caller holds the lock. */
 static void disown_pages(struct tide_message *message) {
   uint32_t *owner = &message->medium->owner[message->page];
   for (uint32_t i = 0; i < message->pages; i++) owner[i] = TIDE_NO_MESSAGE;
 }
 
-/* Nobody else knows it any more. */
-static void give_back(struct tide_message *message) {
+/* Frees a message without references. */
+static void free_message(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
   uint32_t side = message->page >= medium->half;
   bool lost =
@@ -273,7 +277,7 @@ static void give_back(struct tide_message *message) {
     tide_medium_note_used(medium, message->page, message->pages);
   medium->blanks -= message->blank && !lost;
   struct tide_batch *batch = &medium->batches[message->run];
-  if (!lost) { /* else these pages, and their run, are nobody's any more */
+  if (!lost) { /* else these pages, and their run, are lost */
     medium->given[side] -= message->pages;
     batch->left -= message->pages;
     if (!batch->left) free_run(medium, message->run, side);
@@ -284,25 +288,26 @@ static void give_back(struct tide_message *message) {
   tide_lock_give(lock);
 }
 
-/* Under the lock. */
-static bool let_go(struct tide_message *message) { return --message->holds == 0; }
+/* Drops a reference. True: the last one. The caller holds the lock. */
+static bool drop_reference(struct tide_message *message) { return --message->holds == 0; }
 
 void tide_message_done_with(struct tide_message *message) {
   struct tide_lock *lock = tide_medium_enter(message->medium);
-  bool last = let_go(message);
+  bool last = drop_reference(message);
   tide_lock_give(lock);
-  if (last) give_back(message);
+  if (last) free_message(message);
 }
 
-/* The producer copies nothing to these pages: nobody need wait for its tags. */
+/* Cancels the tags' pending callbacks. The producer of a copied source does not write to the pages,
+ * so they may be freed before its tags are reached. */
 static void forget_tags(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
   for (uint32_t i = 0; i < message->tag_count; i++) {
     if (!tide_timepoint_cancel(&message->tags[i].called)) continue;
     struct tide_lock *lock = tide_medium_enter(medium);
     message->untold--;
-    bool last = let_go(message);
-    TIDE_ASSERT(!last); /* the caller holds it */
+    bool last = drop_reference(message);
+    TIDE_ASSERT(!last); /* the caller has a reference */
     tide_lock_give(lock);
   }
 }
@@ -318,31 +323,31 @@ void tide_message_forget(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
   struct tide_lock *lock = tide_medium_enter(medium);
   TIDE_ASSERT(message->state == TIDE_MESSAGE_FREE || message->finished);
-  bool held = message->holds > 0; /* else it is free, or being given back */
+  bool held = message->holds > 0; /* else the message is free, or being freed */
   message->holds += held;
   tide_lock_give(lock);
   if (held) {
     forget_tags(message);
     tide_message_done_with(message);
   }
-  /* A tag that is calling just now is through in a moment. */
+  /* Waits for tag callbacks that are running. */
   while (!is_free(message)) medium->platform->yield(medium->platform->self);
 }
 
-/* Under the lock: it is to be copied, or is just now. What the monitor has not begun, it need not
- * begin. */
+/* True if the source is being copied, or will be. A copy that the monitor has not begun is
+ * cancelled. The caller holds the lock. */
 static bool is_copied(struct tide_message *message) {
   if (!message->source || message->state != TIDE_MESSAGE_AVAILABLE) return false;
   if (message->medium->engine != TIDE_MEDIUM_MONITOR) return true;
   if (!message->faulted) return false;
   if (tide_list_empty(&message->link)) return message->holds > 1;
   tide_list_remove(&message->link);
-  bool last = let_go(message);
-  TIDE_ASSERT(!last); /* the caller holds it */
+  bool last = drop_reference(message);
+  TIDE_ASSERT(!last); /* the caller has a reference */
   return false;
 }
 
-/* The source is the consumer's again: whoever copies it just now is through in a moment. */
+/* Waits until the source is no longer read, and is the consumer's again. */
 static void await_copied(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
   for (bool wait = true; wait;) {
@@ -353,10 +358,10 @@ static void await_copied(struct tide_message *message) {
   }
 }
 
-static void learn_tags(const struct tide_message *message, struct tide_position *position) {
+static void import_tags(const struct tide_message *message, struct tide_position *position) {
   for (uint32_t i = 0; position && i < message->tag_count; i++) {
     const struct tide_timepoint *tag = &message->tags[i].called;
-    /* An initial or external value teaches nothing. */
+    /* An initial or external value carries no history. */
     (void)!tide_timeline_import(tag->timeline, tag->value, position);
   }
 }
@@ -383,14 +388,14 @@ enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_req
   if (missing) disown_pages(message);
   if (message->state == TIDE_MESSAGE_AVAILABLE && !message->faulted &&
       !tide_list_empty(&message->link))
-    tide_list_remove(&message->link); /* nobody looks any more */
+    tide_list_remove(&message->link); /* no thread loads from the pages any more */
   bool early = message->untold && message->source;
   enum tide_status status = (enum tide_status)message->status;
   tide_lock_give(lock);
   if (missing) tide_message_wake(message);
   if (early) forget_tags(message);
   if (message->source) await_copied(message);
-  if (status == TIDE_OK) learn_tags(message, position);
+  if (status == TIDE_OK) import_tags(message, position);
   tide_message_done_with(message);
   return status;
 }

@@ -1,4 +1,4 @@
-/* A medium, made and unmade. */
+/* Creation and destruction of a medium. */
 #include "base/params.h"
 #include "wic/medium.h"
 #include "base/check.h"

@@ -1,20 +1,21 @@
-/* wic/medium.h: what the interrupter, the monitor and the activator share.
+/* wic/medium.h: the state that the interrupter, the monitor and the activator share.
  *
  * Pages. A medium has twice as many pages as *places*: page `place` and page `place + half` are
- * companions, P and P'. Runs of places are given out, on one *side* or the other. Once finished, a
- * run's pages on its side are *used*: still mapped, so they would not fault. Before used pages are
- * given out again they are dropped: all of a side in one call when nothing of that side is given
- * out, else the run alone.
+ * companions, P and P'. Runs of places are allocated on one *side* or the other. After a run is
+ * finished, its pages on that side are *used*: still mapped, so a load from them would not fault.
+ * Used pages are dropped before they are allocated again. If no page of the side is allocated, one
+ * call drops the whole side; else only the run is dropped.
  *
- * A request is a *message* here, from the moment that it has pages until nobody holds it any more:
- * its consumer, each tag that has not called, and whoever maps its pages just now.
+ * A request is called a *message* here, from the allocation of its pages until its last reference
+ * is dropped. References belong to the consumer, to each tag with a pending callback, and to
+ * each thread that is mapping the pages.
  *
- *      WAITING --tags reached--> AVAILABLE --mapped--> MAPPED
- *         |                          (by the monitor: when somebody has faulted)
- *         +--tag failed, deadline, close--> FAILED
+ *        WAITING --tags reached--> AVAILABLE --mapped--> MAPPED
+ *           |                          (by the monitor: after a fault)
+ *           +--tag failed, deadline, close--> FAILED
  *
- * Locks: `giving` (sleeps) for who gives out pages, over `lock` (spins) for all else. No system
- * call under `lock`. Tags call without either. */
+ * Locks: `giving` (a mutex) serialises the allocation of pages; `lock` (a spin lock, taken under
+ * it) guards all else. No system call is made under `lock`. Tag callbacks run without either. */
 #ifndef TIDE_WIC_MEDIUM_H
 #define TIDE_WIC_MEDIUM_H
 
@@ -28,12 +29,13 @@
 
 #include <pthread.h>
 
-/* So many failed messages show zeros of their own at a time, at most: each may cost the process two
- * mappings, of 65530. */
+/* The most failed messages that may show zeros of their own at a time. Each may cost the process
+ * two of its 65530 mappings. */
 #define TIDE_MEDIUM_BLANKS 4096
 
-/* Owners of a page that no message has. Doubted: no message has had it since the monitor told
- * whoever was stalled there to try again, so a fault that is read from now on is a stray one. */
+/* Owner values of a page that no message has. DOUBTED: since the last message left the page, the
+ * monitor has woken the threads stalled there, so a fault that is read from now on is a stray
+ * one. */
 #define TIDE_NO_MESSAGE UINT32_MAX
 #define TIDE_NO_MESSAGE_DOUBTED (UINT32_MAX - 1)
 
@@ -55,28 +57,29 @@ struct tide_message_tag {
 struct tide_message {
   struct tide_message_tag tags[TIDE_REQUEST_TAGS];
   struct tide_node due;
-  struct tide_link link; /* free, or ready to be mapped, or perhaps ahead */
+  struct tide_link link; /* entry of the free, ready or ahead list */
   struct tide_medium *medium;
   const void *source;
   size_t bytes;
   uint64_t generation;
   uint32_t page, pages, run;  /* run: the first place of its batch */
-  uint32_t tag_count, untold; /* tags; those that have not called */
+  uint32_t tag_count, untold; /* the number of tags, and of pending tag callbacks */
   uint32_t holds;
   uint32_t state, status;
   bool faulted, blank, finished;
-  bool mapping; /* the monitor maps it, though nobody has faulted that it knows of */
-  uint64_t stalled_at, resumed_at; /* a fault came before the data did, and then that */
-  /* stall.c's: */
+  bool mapping;                    /* the monitor is mapping the pages ahead of any known fault */
+  uint64_t stalled_at, resumed_at; /* when a load first faulted before the data came, and when the
+                                      data came or failed; 0: never */
+  /* Owned by stall.c. */
   struct tide_stalled *stalled;
-  bool threads;  /* plain ones sleep until `turn` changes */
+  bool threads;  /* plain threads sleep until `turn` changes */
   uint32_t turn; /* atomic, waited on; changes under the lock */
 };
 
-/* Pages of one call lie in one run, which is free once the last of them was given back. */
+/* The pages of one request call lie in one run, which is freed with the last of them. */
 struct tide_batch {
   uint32_t pages, left;
-  uint32_t next; /* place that rests */
+  uint32_t next; /* the next place in the rest list */
 };
 
 struct tide_medium {
@@ -91,27 +94,27 @@ struct tide_medium {
   struct tide_region region;
 
   pthread_mutex_t giving;
-  uint32_t side; /* of which runs are given out now; changed under both locks */
+  uint32_t side; /* the side on which runs are allocated now; changes under both locks */
 
   struct tide_lock lock;
-  struct tide_pages *runs;    /* of places */
-  uint32_t half;              /* places; twice as many pages */
-  uint64_t *used[2];          /* a bit a place */
-  struct tide_batch *batches; /* at a run's first place */
-  /* Runs that are free, but used on the side that is given out now: they rest, oldest first, so
-   * that a side is used up as a whole and can be taken back as a whole. */
+  struct tide_pages *runs;    /* an allocator of places */
+  uint32_t half;              /* the number of places; half the number of pages */
+  uint64_t *used[2];          /* per side, one bit for each place */
+  struct tide_batch *batches; /* indexed by a run's first place */
+  /* The rest list, oldest first: free runs with used pages on the current side. Keeping them out of
+   * `runs` lets a side be used up, and taken back, as a whole. */
   uint32_t rest_first, rest_last; /* places, or TIDE_PAGES_NONE */
-  uint32_t given[2];              /* pages of each side that are given out */
-  uint32_t *owner;                /* a page's message, or TIDE_NO_MESSAGE… */
+  uint32_t given[2];              /* per side, the number of allocated pages */
+  uint32_t *owner;                /* the index of each page's message, or TIDE_NO_MESSAGE… */
   struct tide_message *messages;
   uint32_t message_count;
   struct tide_link free;
-  struct tide_link ready; /* faulted, and available: the monitor's pending faults that are over */
+  struct tide_link ready; /* faulted and available messages: the monitor maps them next */
   struct tide_link
-      ahead; /* available, and not faulted yet: mapped when the monitor is awake anyway */
-  struct tide_counter due; /* deadlines */
-  uint32_t closed;         /* with this status */
-  uint32_t blanks;         /* failed messages whose zeros are no pages of the region */
+      ahead; /* available messages without a fault: mapped when the monitor is awake anyway */
+  struct tide_counter due; /* the waiting messages' deadlines */
+  uint32_t closed;         /* the status that the medium was closed with; 0: open */
+  uint32_t blanks; /* failed messages with zeros in private mappings, not in pages of the region */
   struct tide_medium_info info;
   struct tide_tags tags;
 
@@ -122,12 +125,12 @@ struct tide_medium {
   bool pinned;
   uint32_t cpu;
   uint64_t linger; /* ns */
-  /* Only the monitor's. */
+  /* Used by the monitor alone. */
   bool lingers;
-  uint64_t looks_from; /* until then faults are left alone */
+  uint64_t looks_from; /* faults are not read before this time */
 };
 
-/* Takes the medium's lock, which the caller gives back. */
+/* Takes and returns the medium's lock; the caller releases it. */
 struct tide_lock *tide_medium_enter(struct tide_medium *medium);
 static inline size_t tide_message_at(const struct tide_medium *medium,
                                      const struct tide_message *message) {
@@ -138,40 +141,43 @@ static inline size_t tide_message_size(const struct tide_medium *medium,
   return (size_t)message->pages * medium->region.page;
 }
 
-/* Under the lock: no more is awaited. */
+/* Records when the wait of a stalled message ends. The caller holds the lock. */
 static inline void tide_message_note_end(struct tide_message *message) {
   const struct tide_platform *platform = message->medium->platform;
   if (message->stalled_at) message->resumed_at = platform->now(platform->self);
 }
 
 /* ---- interrupter.c ---- */
-/* One holder less: the last one gives all back. Holds no lock. */
+/* Drops one reference; the last one frees the message and its pages. Call without the lock. */
 void tide_message_done_with(struct tide_message *message);
-/* When the medium goes: no tag is waited for any more. */
+/* Cancels the message's pending tags and waits until the message is free. Called when the medium is
+ * destroyed. */
 void tide_message_forget(struct tide_message *message);
-/* Under the lock: pages are mapped that nobody has. */
+/* Marks pages that no message has as used, since they are mapped. The caller holds the lock. */
 void tide_medium_note_used(struct tide_medium *medium, uint32_t page, uint32_t count);
-/* Under the lock: no run rests any more. */
+/* Moves all runs of the rest list to `runs`. The caller holds the lock. */
 void tide_medium_wake_rested(struct tide_medium *medium);
 
 /* ---- activator.c ---- */
-/* A tag has called. */
+/* The callback of a tag's timepoint. */
 void tide_message_tag_called(struct tide_timepoint *tag, enum tide_status status);
-/* Maps pages of messages that are ready, several at once. Holds nothing. */
+/* Maps the pages of the ready messages, in batches. Call without locks. */
 void tide_medium_activate(struct tide_medium *medium);
-/* What is overdue fails. Holds nothing. */
+/* Fails the messages that are past their deadlines. Call without locks. */
 void tide_medium_expire(struct tide_medium *medium);
-/* False: it was not waiting any more. Holds nothing. */
+/* Fails a waiting message. False: the message of this generation is no longer waiting. Call without
+ * locks. */
 bool tide_message_fail(struct tide_message *message, uint64_t generation, enum tide_status status);
 
-/* It was finished before its pages were there: who is stalled there still is astray, and loads
- * again. By one who holds it. */
+/* Wakes the threads that are still stalled on a message that was finished before its pages were
+ * mapped: their loads are retried, and are stray. The caller holds a reference. */
 void tide_message_wake(struct tide_message *message);
 
 /* ---- monitor.c ---- */
-/* False: it is to end. Until when it may sleep, unless the bell rings or a fault comes. */
+/* Sets *out_until to the time until which the monitor may sleep, unless the bell rings or a fault
+ * comes. False: the monitor must end. */
 bool tide_monitor_plan(struct tide_medium *medium, uint64_t *out_until);
-/* What there is to do now. */
+/* Does the monitor's pending work: tags, faults, ready messages, deadlines. */
 void tide_monitor_work(struct tide_medium *medium);
 
 /* ---- host.c ---- */
@@ -183,22 +189,25 @@ void tide_monitor_ring(struct tide_medium *medium);
 
 /* ---- monitor.c ---- */
 enum tide_fault_answer {
-  TIDE_FAULT_WAITS,   /* whoever makes the data appear ends it */
-  TIDE_FAULT_OLD,     /* it is over */
-  TIDE_FAULT_MAP,     /* the page is to be mapped; the message is held for that */
-  TIDE_FAULT_DOUBTED, /* no request has the page, if it is not an old fault */
-  TIDE_FAULT_STRAY    /* no request has it */
+  TIDE_FAULT_WAITS,   /* the mapper of the message ends the fault */
+  TIDE_FAULT_OLD,     /* the fault is already resolved */
+  TIDE_FAULT_MAP,     /* the page must be mapped; a reference to the message is held for that */
+  TIDE_FAULT_DOUBTED, /* no request has the page, unless the fault is an old one */
+  TIDE_FAULT_STRAY    /* no request has the page */
 };
-/* Under the lock: what a fault on this page means. */
+/* Classifies a fault on this page. The caller holds the lock. */
 enum tide_fault_answer tide_medium_judge(struct tide_medium *medium, size_t page,
                                          struct tide_message **out_message);
-/* Without it: what follows, but for TIDE_FAULT_WAITS. */
+/* Resolves a fault as classified: maps, wakes or reports. TIDE_FAULT_WAITS and TIDE_FAULT_OLD need
+ * no action. Call without the lock. */
 void tide_medium_answer(struct tide_medium *medium, size_t page, struct tide_message *message,
                         enum tide_fault_answer answer);
-/* Somebody touched what is nobody's: the program's own call, or a message and the end. */
+/* Reports an access to a page that no request has: calls the program's `stray`; without one, writes
+ * a message and aborts. */
 void tide_medium_say_stray(struct tide_medium *medium, const char *what, size_t page,
                            const void *address, const char *why);
-/* Under the lock: the monitor is to look; true: ring the bell without it. */
+/* True if the caller must ring the bell, after releasing the lock, for the monitor to see new work.
+ * The caller holds the lock. */
 bool tide_monitor_call(struct tide_medium *medium);
 
 #endif

@@ -1,5 +1,5 @@
-/* The door of a medium, through which each step goes. It is apart from its callers, so that the
- * explorer of seeded schedules can be linked in its place (tests/simulation/wic_world.c). */
+/* The entry to a medium's lock, which each step takes. This file is separate, so that the explorer
+ * of seeded schedules can replace it (tests/simulation/wic_world.c). */
 #include "wic/medium.h"
 
 struct tide_lock *tide_medium_enter(struct tide_medium *medium) {

@@ -1,4 +1,4 @@
-/* The monitor: it reads faults, and watches deadlines. Its thread is host.c's. */
+/* The monitor: reads faults and enforces deadlines. Its thread is in host.c. */
 #include "base/check.h"
 #include "wic/medium.h"
 
@@ -24,7 +24,7 @@ void tide_medium_say_stray(struct tide_medium *medium, const char *what, size_t 
     medium->stray(medium->user, address);
     return;
   }
-  /* Not by stderr's buffer: whoever is stalled may hold its lock. */
+  /* Not through stderr's buffer: a stalled thread may hold its lock. */
   char line[256];
   int length = snprintf(line, sizeof line, "tidemark: medium '%s': %s %zu, %p, %s\n", medium->label,
                         what, page, address, why);
@@ -32,14 +32,14 @@ void tide_medium_say_stray(struct tide_medium *medium, const char *what, size_t 
   abort();
 }
 
-static bool is_nobodys(uint32_t owner) { return owner >= TIDE_NO_MESSAGE_DOUBTED; }
+static bool is_unowned(uint32_t owner) { return owner >= TIDE_NO_MESSAGE_DOUBTED; }
 
-/* Nobody is given these pages meanwhile. */
-static void take_stray(struct tide_medium *medium, size_t page) {
+/* Reports a stray load. `giving` keeps the pages from being allocated meanwhile. */
+static void resolve_stray(struct tide_medium *medium, size_t page) {
   size_t offset = page * medium->region.page;
   tide_giving_take(medium);
   struct tide_lock *lock = tide_medium_enter(medium);
-  bool stray = is_nobodys(medium->owner[page]);
+  bool stray = is_unowned(medium->owner[page]);
   medium->info.strays += stray;
   if (stray) tide_medium_note_used(medium, (uint32_t)page, 1);
   tide_lock_give(lock);
@@ -49,15 +49,15 @@ static void take_stray(struct tide_medium *medium, size_t page) {
     tide_region_map(&medium->region, offset, medium->region.page);
   }
   tide_giving_give(medium);
-  /* Else it is a request's since: the load comes again, and waits for that. */
+  /* A request has the page by now: the load is retried, and waits for the data. */
   if (!stray) tide_region_wake(&medium->region, offset, medium->region.page);
 }
 
-/* A fault that was read may be old: whoever had it was let go since, and has finished. So who is
- * stalled on a page that no request has is told to try again, and only a fault that is read after
- * that is a stray one, if the page is nobody's still. Who is told of its own fault need not ask
- * twice. */
-static enum tide_fault_answer judge_nobodys(const struct tide_medium *medium, uint32_t owner) {
+/* Classifies a fault on a page that no request has. A fault that was read may be old: its thread
+ * was woken since, and the request finished. So the first such fault only makes the stalled threads
+ * retry. A fault that is read after that is stray, if still no request has the page. In the fibers
+ * engine each thread handles its own fault, which is never old. */
+static enum tide_fault_answer judge_unowned(const struct tide_medium *medium, uint32_t owner) {
   bool sure = owner == TIDE_NO_MESSAGE_DOUBTED || medium->engine == TIDE_MEDIUM_FIBERS;
   return sure ? TIDE_FAULT_STRAY : TIDE_FAULT_DOUBTED;
 }
@@ -70,8 +70,8 @@ static void doubt_page(struct tide_medium *medium, size_t page) {
 enum tide_fault_answer tide_medium_judge(struct tide_medium *medium, size_t page,
                                          struct tide_message **out_message) {
   uint32_t index = medium->owner[page];
-  /* One that nobody holds is being given back: it is not to be held once more. */
-  if (is_nobodys(index) || !medium->messages[index].holds) return judge_nobodys(medium, index);
+  /* A message without references is being freed: no new reference may be taken. */
+  if (is_unowned(index) || !medium->messages[index].holds) return judge_unowned(medium, index);
   struct tide_message *message = &medium->messages[index];
   bool first = !message->faulted;
   *(first ? &medium->info.faults : &medium->info.duplicates) += 1;
@@ -83,7 +83,7 @@ enum tide_fault_answer tide_medium_judge(struct tide_medium *medium, size_t page
       if (first) message->stalled_at = medium->platform->now(medium->platform->self);
       return TIDE_FAULT_WAITS;
     case TIDE_MESSAGE_AVAILABLE:
-      /* Of other engines, and of what is not listed: somebody is about to map it. */
+      /* Other engines, and a message in no list: the mapping is imminent. */
       if (medium->engine != TIDE_MEDIUM_MONITOR || !first || message->mapping)
         return TIDE_FAULT_WAITS;
       if (!tide_list_empty(&message->link)) tide_list_remove(&message->link);
@@ -91,9 +91,9 @@ enum tide_fault_answer tide_medium_judge(struct tide_medium *medium, size_t page
       tide_list_push_back(&medium->ready, &message->link);
       return TIDE_FAULT_WAITS;
     case TIDE_MESSAGE_FAILED:
-      if (!message->blank) return TIDE_FAULT_WAITS; /* zeros are on their way */
+      if (!message->blank) return TIDE_FAULT_WAITS; /* the zeros are about to be mapped */
       return TIDE_FAULT_OLD;
-    default: /* it was mapped just now, or dropped with its side */
+    default: /* the page was mapped just now, or dropped with its side */
       message->holds++;
       return TIDE_FAULT_MAP;
   }
@@ -107,7 +107,7 @@ void tide_medium_answer(struct tide_medium *medium, size_t page, struct tide_mes
     tide_message_done_with(message);
   }
   if (answer == TIDE_FAULT_DOUBTED) tide_region_wake(&medium->region, offset, medium->region.page);
-  if (answer == TIDE_FAULT_STRAY) take_stray(medium, page);
+  if (answer == TIDE_FAULT_STRAY) resolve_stray(medium, page);
 }
 
 static enum tide_fault_answer serve_fault(struct tide_medium *medium, size_t page) {
@@ -119,9 +119,9 @@ static enum tide_fault_answer serve_fault(struct tide_medium *medium, size_t pag
   return answer;
 }
 
-/* Of the direct engine whoever signals ends the fault, and the monitor looks for strays, and what
- * the system has taken away; and it counts. A thread that is woken for each fault just for that
- * would cost more than the fault. */
+/* How long the monitor of the direct engine leaves faults unread. There the signaller ends the
+ * fault. The monitor only detects stray loads, maps pages that the system has reclaimed, and
+ * counts. Waking it for each fault would cost more than the fault. */
 #define NAP 1000000 /* ns */
 
 static void serve_faults(struct tide_medium *medium) {
@@ -134,26 +134,26 @@ static void serve_faults(struct tide_medium *medium) {
   }
   if (count && medium->engine == TIDE_MEDIUM_DIRECT && !medium->lingers)
     medium->looks_from = medium->platform->now(medium->platform->self) + NAP;
-  /* Not before: several of those that were read may be old ones of one page. */
+  /* After the loop: several of the faults just read may be old ones of the same page. */
   for (size_t i = 0; i < doubted; i++) doubt_page(medium, pages[i]);
 }
 
-/* ---- a turn -------------------------------------------------------------------------------- */
+/* ---- the loop --------------------------------------------------------------------------- */
 
-/* What there was to do before it is known, so that whoever comes later rings. */
+/* Clears `rung` in the section that reads the pending work, so that later work rings again. */
 bool tide_monitor_plan(struct tide_medium *medium, uint64_t *out_until) {
   struct tide_lock *lock = tide_medium_enter(medium);
   bool stop = medium->stopping;
   medium->rung = false;
   bool busy = !tide_list_empty(&medium->ready);
-  /* Of fibers their carriers do. */
+  /* Carriers linger instead in the fibers engine. */
   medium->lingers = medium->linger && medium->info.requests > 0 && !medium->region.signals;
   *out_until = medium->asleep_until = busy ? 0 : tide_counter_least(&medium->due);
   tide_lock_give(lock);
   return !stop;
 }
 
-/* It plans again before it sleeps, so until then nobody need ring. */
+/* The monitor plans again before it sleeps: no thread need ring the bell until then. */
 static void set_awake(struct tide_medium *medium) {
   struct tide_lock *lock = tide_medium_enter(medium);
   medium->rung = true;

@@ -1,4 +1,4 @@
-/* Runs of pages: what both structures have in common. */
+/* Runs of pages: the part that both structures share. */
 #include "wic/pages_kind.h"
 
 #include "base/check.h"

@@ -1,18 +1,17 @@
-/* Free runs by size. A ring for each size, newest first, and a bitmap of the sizes that have any: a
- * word of it a bit of the level above, up to a single word, so the next size that has any is found
- * in two looks a level, and mostly in the first word. What lies where is chance, and a processor
- * that guesses it wrong loses more than a store takes: so joining a ring and leaving it ask
- * nothing.
+/* Free runs by size: a ring for each size, newest first, and a bitmap of the sizes with free runs.
+ * One word of a level is one bit of the level above, up to a single word. So the next size is found
+ * with two reads a level, and mostly in the first word. Linking and unlinking have no branches on
+ * the layout: that is random, and a mispredicted branch costs more than a store.
  *
- * Tags lie beside the pages, not in them, since nobody may touch those. The first and last page of
- * a free run say FREE and its length; the first of a taken one says its length, and is the only
- * page that says a length without FREE; its last says nothing. What the pages between say is old,
- * and read by nobody: a neighbour of a run lies at an end of its own. */
+ * Tags lie in an array beside the pages, since no thread may touch those. The first and last page
+ * of a free run have FREE and its length. The first page of an allocated run has its length without
+ * FREE, and no other page does; its last page has neither. Tags of the inner pages are stale and
+ * never read: a run's neighbour begins or ends at the run's edge. */
 #include "wic/pages_kind.h"
 
 #include "base/alloc.h"
 
-#define LEVELS 4u /* of 64 bits a word each: 2^24 sizes */
+#define LEVELS 4u /* with 64 bits a word: 2^24 sizes */
 #define FREE (1u << 31)
 #define NONE TIDE_PAGES_NONE
 
@@ -26,10 +25,10 @@ struct fast {
   struct tide_pages pages;
   uint32_t levels;
   uint32_t words[LEVELS];
-  uint64_t *bits[LEVELS]; /* of the first level bit s: runs of s + 1 pages are free */
+  uint64_t *bits[LEVELS]; /* bit s of the first level: runs of s + 1 pages are free */
   uint32_t *tags;         /* page p has tags[p + 1]; one more at each end, which is never free */
-  struct link *links;     /* by the first page of a free run; then the heads of the rings, by size -
-                             1, which mean nothing where there is no bit */
+  struct link *links; /* indexed by the first page of a free run; then the rings' heads by size - 1,
+                         which are valid only where the size's bit is set */
 };
 
 static void fast_destroy(struct tide_pages *pages) {
@@ -43,8 +42,7 @@ static void fast_destroy(struct tide_pages *pages) {
   tide_free(allocator, fast, 1, sizeof *fast);
 }
 
-/* ---- which sizes there are: numbers from 0 ----------------------------------------------------
- */
+/* ---- the bitmap of sizes (size = pages - 1) --------------------------------------------- */
 
 static void mark_above(struct fast *fast, uint32_t at) {
   for (uint32_t level = 1; level < fast->levels; level++) {
@@ -70,7 +68,7 @@ static inline void unmark_size(struct fast *fast, uint32_t size, bool empty) {
   if (!*word) unmark_above(fast, size / 64);
 }
 
-/* Whether it was already. */
+/* Marks a size. True: it was marked already. */
 static inline bool mark_size(struct fast *fast, uint32_t size) {
   uint64_t *word = &fast->bits[0][size / 64], old = *word, bit = 1ull << size % 64;
   *word = old | bit;
@@ -78,7 +76,7 @@ static inline bool mark_size(struct fast *fast, uint32_t size) {
   return old & bit;
 }
 
-/* The first of the next words that have any. */
+/* Returns the first marked size in the words after this one. */
 static uint32_t next_above(const struct fast *fast, uint32_t word) {
   uint32_t at = word + 1;
   for (uint32_t level = 1; level < fast->levels; level++) {
@@ -95,7 +93,7 @@ static uint32_t next_above(const struct fast *fast, uint32_t word) {
   return NONE;
 }
 
-/* The first that is marked, from this one on, which may be one more than there are. */
+/* Returns the first marked size >= `from`, which may be the number of sizes. */
 static inline uint32_t next_marked(const struct fast *fast, uint32_t from) {
   uint32_t word = from / 64;
   if (word >= fast->words[0]) return NONE;
@@ -104,8 +102,7 @@ static inline uint32_t next_marked(const struct fast *fast, uint32_t from) {
   return word * 64 + (uint32_t)__builtin_ctzll(bits);
 }
 
-/* ---- free runs --------------------------------------------------------------------------------
- */
+/* ---- free runs -------------------------------------------------------------------------- */
 
 static inline void put_in(struct fast *fast, uint32_t first, uint32_t count) {
   uint32_t size = count - 1, head = fast->pages.count + size;
@@ -140,10 +137,10 @@ static uint32_t fast_alloc(struct tide_pages *pages, uint32_t count) {
 
 static bool fast_free(struct tide_pages *pages, uint32_t first, uint32_t count) {
   struct fast *fast = (struct fast *)pages;
-  uint32_t *tag = &fast->tags[first + 1]; /* of the first page */
+  uint32_t *tag = &fast->tags[first + 1]; /* the first page's */
   uint32_t before = tag[-1], after = tag[count];
   if (*tag != count) return false;
-  *tag = 0; /* it may come to lie inside a free run */
+  *tag = 0; /* this page may become an inner page of a free run */
   if (after & FREE) {
     take_out(fast, first + count, after & ~FREE);
     count += after & ~FREE;
@@ -163,14 +160,13 @@ static uint32_t fast_largest(const struct tide_pages *pages) {
   uint32_t at = 0;
   for (uint32_t level = fast->levels; level-- > 0;) {
     uint64_t bits = fast->bits[level][at];
-    if (!bits) return 0; /* of the highest: nothing is free */
+    if (!bits) return 0; /* only at the highest level: nothing is free */
     at = at * 64 + 63 - (uint32_t)__builtin_clzll(bits);
   }
   return at + 1;
 }
 
-/* ---- its beginning ----------------------------------------------------------------------------
- */
+/* ---- creation --------------------------------------------------------------------------- */
 
 static struct tide_pages *fast_create(const struct tide_allocator *allocator, uint32_t count) {
   struct fast *fast = tide_alloc(allocator, 1, sizeof *fast);

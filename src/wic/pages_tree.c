@@ -1,26 +1,26 @@
 /* The WIC paper's segment tree in an array: node 1 is all pages, node i has the halves 2i and 2i +
- * 1, the leaves are pages. A node keeps maxLen, leftLen and rightLen as there; its `sum` answers
- * nothing that the search asks. The pages are filled up to a power of two with some that are never
- * free, so that a node's place says its size.
+ * 1, the leaves are pages. A node has the paper's maxLen, leftLen and rightLen, but not its `sum`,
+ * which the search does not need. The pages are padded to a power of two with pages that are never
+ * free, so that a node's position gives its size.
  *
  * The WIC paper updates a page at a time, from the root to its leaf: k pages are k log n nodes.
  * Here the pages of a run are updated together, level by level, so that a node above several of
- * them is looked at once: 2 k + 2 log n. */
+ * them is updated once: 2 k + 2 log n. */
 #include "wic/pages_kind.h"
 
 #include "base/alloc.h"
 
 struct node {
-  uint32_t longest; /* maxLen: neighbours that are free */
-  uint32_t left;    /* leftLen: those that begin at its first page */
-  uint32_t right;   /* rightLen: those that end at its last */
+  uint32_t longest; /* maxLen: the longest run of free pages */
+  uint32_t left;    /* leftLen: the free run that begins at the node's first page */
+  uint32_t right;   /* rightLen: the free run that ends at its last */
 };
 
 struct tree {
   struct tide_pages pages;
   uint32_t leaves;
   struct node *nodes;
-  uint32_t *lengths; /* by the first page of a taken run; 0 elsewhere */
+  uint32_t *lengths; /* indexed by the first page of an allocated run; 0 elsewhere */
 };
 
 static void tree_destroy(struct tide_pages *pages) {
@@ -33,7 +33,7 @@ static void tree_destroy(struct tide_pages *pages) {
 
 static inline uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-/* What a node of two halves of so many pages says. */
+/* Computes a node from its two halves of `half` pages. */
 static inline void join_halves(struct node *node, const struct node *halves, uint32_t half) {
   const struct node *l = &halves[0], *r = &halves[1];
   uint32_t across = l->right + r->left;
@@ -42,8 +42,8 @@ static inline void join_halves(struct node *node, const struct node *halves, uin
   node->longest = larger(across, larger(l->longest, r->longest));
 }
 
-/* The nodes above these leaves. */
-static void update(struct tree *tree, uint32_t first, uint32_t count) {
+/* Updates the nodes above these leaves. */
+static void update_ancestors(struct tree *tree, uint32_t first, uint32_t count) {
   uint32_t from = tree->leaves + first, to = from + count - 1;
   for (uint32_t half = 1; from > 1; half *= 2) {
     from /= 2;
@@ -56,13 +56,13 @@ static void update(struct tree *tree, uint32_t first, uint32_t count) {
 static void set_pages(struct tree *tree, uint32_t first, uint32_t count, uint32_t free) {
   struct node *leaves = &tree->nodes[tree->leaves];
   for (uint32_t i = first; i < first + count; i++) leaves[i] = (struct node){free, free, free};
-  update(tree, first, count);
+  update_ancestors(tree, first, count);
 }
 
-/* The lowest run: what lies in the left half begins before what crosses the middle. */
+/* Returns the lowest run: a run in the left half begins before one across the middle. */
 static uint32_t find_run(const struct tree *tree, uint32_t count) {
   const struct node *nodes = tree->nodes;
-  uint32_t first = 0; /* of the node's pages */
+  uint32_t first = 0; /* the node's first page */
   size_t node = 1;
   if (nodes[node].longest < count) return TIDE_PAGES_NONE;
   for (uint32_t half = tree->leaves / 2; half > 0; half /= 2) {

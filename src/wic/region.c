@@ -1,5 +1,5 @@
 /* Linux: a memfd mapped twice, and userfaultfd's minor faults for the readers' view. The pages are
- * in the page cache all the time: to map one is to fill a page table, and nothing is copied. */
+ * always in the page cache: mapping one fills a page table entry and copies nothing. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -28,9 +28,9 @@ static enum tide_status open_faults(struct tide_region *region) {
   return tide_uffd_open(features, &region->faults, &region->user_only);
 }
 
-/* All that is mapped is missing from here on: of a program that locks its future pages
- * (mlockall), or by a load astray, some were filled before anybody watched. */
-static enum tide_status watch(struct tide_region *region, size_t offset, size_t bytes) {
+/* Registers the pages with userfaultfd and makes all of them missing. Some may have been filled
+ * before: by a program that locks its future pages (mlockall), or by a stray load. */
+static enum tide_status register_faults(struct tide_region *region, size_t offset, size_t bytes) {
   struct uffdio_register what = {
       .range = {(uintptr_t)(region->reader + offset), bytes},
       .mode = UFFDIO_REGISTER_MODE_MINOR,
@@ -44,10 +44,10 @@ static enum tide_status watch(struct tide_region *region, size_t offset, size_t 
 
 size_t tide_region_page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
-/* How the readers' view is to be. Only a fault on a page of its own tells that somebody wants just
- * that one. And a child's loads would not be stalled, but find what others' producers wrote: so it
- * has no such view. False: there is no memory. */
-static bool advise(const struct tide_region *region, size_t offset, size_t bytes) {
+/* Advises the kernel about the readers' view. A fault must map its own page only, so that each
+ * page's first load is seen. A child's loads would not stall, but would read other producers' data:
+ * so a child has no such view. False: no memory. */
+static bool advise_reader_view(const struct tide_region *region, size_t offset, size_t bytes) {
   char *at = region->reader + offset;
   (void)madvise(at, bytes, MADV_NOHUGEPAGE);
   (void)madvise(at, bytes, MADV_RANDOM);
@@ -56,9 +56,9 @@ static bool advise(const struct tide_region *region, size_t offset, size_t bytes
 
 /* ---- opening -------------------------------------------------------------------------- */
 
-/* Where files are to be small (RLIMIT_FSIZE) the kernel says so by a signal, too, which would end
- * the process: here the status says it. */
-static bool make_long(int fd, size_t bytes) {
+/* Sets the file's size. Beyond RLIMIT_FSIZE the kernel also raises SIGXFSZ, which would end the
+ * process: the signal is blocked and consumed, and the status reports the error. */
+static bool set_file_size(int fd, size_t bytes) {
   const struct timespec none = {0, 0};
   sigset_t too_long, mask, waiting;
   sigemptyset(&too_long);
@@ -75,7 +75,7 @@ static bool make_long(int fd, size_t bytes) {
 static enum tide_status open_memory(struct tide_region *region, const char *label) {
   region->memory = memfd_create(label, MFD_CLOEXEC);
   if (region->memory < 0) return errno == EMFILE || errno == ENFILE ? TIDE_FULL : TIDE_NOMEM;
-  if (!make_long(region->memory, region->bytes)) return TIDE_NOMEM;
+  if (!set_file_size(region->memory, region->bytes)) return TIDE_NOMEM;
   void *writer = mmap(NULL, region->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, region->memory, 0);
   if (writer == MAP_FAILED) return TIDE_NOMEM;
   region->writer = writer;
@@ -83,11 +83,12 @@ static enum tide_status open_memory(struct tide_region *region, const char *labe
   if (reader == MAP_FAILED) return TIDE_NOMEM;
   region->reader = reader;
   (void)madvise(writer, region->bytes, MADV_NOHUGEPAGE);
-  if (!advise(region, 0, region->bytes)) return TIDE_NOMEM;
-  /* A page that is in no cache would be a fault of another kind, which nobody serves. */
+  if (!advise_reader_view(region, 0, region->bytes)) return TIDE_NOMEM;
+  /* A page outside the page cache would raise a fault of another kind, which the region does not
+   * serve. */
   if (fallocate(region->memory, 0, 0, (off_t)region->bytes) != 0) return TIDE_NOMEM;
-  /* Else the first message in each page costs its producer a fault. Where it is not known, it does.
-   */
+  /* Otherwise the first message in each page costs its producer a fault. Older kernels do not know
+   * the advice. */
   (void)madvise(writer, region->bytes, MADV_POPULATE_WRITE);
   return TIDE_OK;
 }
@@ -99,7 +100,7 @@ enum tide_status tide_region_open(struct tide_region *region, const char *label,
   region->signals = signals;
   enum tide_status status = open_faults(region);
   if (status == TIDE_OK) status = open_memory(region, label);
-  if (status == TIDE_OK) status = watch(region, 0, bytes);
+  if (status == TIDE_OK) status = register_faults(region, 0, bytes);
   if (status != TIDE_OK) tide_region_close(region);
   return status;
 }
@@ -129,10 +130,11 @@ void tide_region_map(struct tide_region *region, size_t offset, size_t bytes) {
       if (left == bytes) return;
       offset += left;
     } else if (what.mapped > 0) offset += (size_t)what.mapped;
-    else if (errno == EEXIST) offset += region->page; /* it is there */
-    /* Several mappings to the kernel, if somebody advised of a part of them: a page lies in one. */
+    else if (errno == EEXIST) offset += region->page; /* already mapped */
+    /* The range spans several mappings if the program advised a part of it. One page lies in
+     * one. */
     else if (errno == ENOENT && left > region->page) most = region->page;
-    else TIDE_ASSERT(errno == EAGAIN || errno == EINTR); /* the map of pages is changing: again */
+    else TIDE_ASSERT(errno == EAGAIN || errno == EINTR); /* the address space is changing: retry */
   }
   tide_region_wake(region, end - bytes, bytes);
 }
@@ -140,15 +142,15 @@ void tide_region_map(struct tide_region *region, size_t offset, size_t bytes) {
 void tide_region_drop(struct tide_region *region, size_t offset, size_t bytes) {
   char *at = region->reader + offset;
   int failed = madvise(at, bytes, MADV_DONTNEED);
-  if (failed && errno == EINVAL) { /* they are locked */
+  if (failed && errno == EINVAL) { /* the pages are locked */
     munlock(region->reader, region->bytes);
     failed = madvise(at, bytes, MADV_DONTNEED);
   }
   TIDE_ASSERT(!failed);
 }
 
-/* Over what is mapped there. ThreadSanitizer takes an mmap for a write, and cannot know that
- * whoever reads there now is stalled until it is done: so it is not told. */
+/* Maps over existing pages. ThreadSanitizer treats mmap as a write, and cannot know that readers of
+ * the pages are stalled meanwhile: a direct system call hides the write. */
 static bool map_over(struct tide_region *region, size_t offset, size_t bytes, int flags, int fd) {
   char *at = region->reader + offset;
   off_t place = fd < 0 ? 0 : (off_t)offset;
@@ -167,7 +169,8 @@ enum tide_status tide_region_blank(struct tide_region *region, size_t offset, si
 
 enum tide_status tide_region_restore(struct tide_region *region, size_t offset, size_t bytes) {
   if (!map_over(region, offset, bytes, MAP_SHARED, region->memory)) return TIDE_NOMEM;
-  return advise(region, offset, bytes) ? watch(region, offset, bytes) : TIDE_NOMEM;
+  return advise_reader_view(region, offset, bytes) ? register_faults(region, offset, bytes)
+                                                   : TIDE_NOMEM;
 }
 
 size_t tide_region_faults(struct tide_region *region, size_t out_offsets[TIDE_UFFD_BATCH]) {

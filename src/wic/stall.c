@@ -1,9 +1,8 @@
-/* SIGBUS: the load of a missing page raises it in the very thread that loads, so whoever handles it
- * is where the consumer stands, on its own stack. It looks whether the data is there, and if not
- * gives the processor away, a fiber to the next fiber; when it is let go, the handler returns, and
- * the load is done again.
+/* SIGBUS: a load from a missing page raises it in the loading thread, so the handler runs on the
+ * consumer's own stack. If the data is not there, the handler gives the processor away, a fiber to
+ * the next fiber. After the wake the handler returns, and the load is retried.
  *
- * The handler may take the medium's lock, since the library loads nothing from consumers' views. */
+ * The handler may take the medium's lock, since the library never loads from consumers' views. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -17,23 +16,24 @@
 
 #define MEDIA 64
 
-/* On the stack of a fiber that is stalled. A plain thread may be cancelled where it is: so nothing
- * of it is remembered, and it sleeps on its message's word. */
+/* An entry on the stack of a stalled fiber. A plain thread may be cancelled while it is stalled, so
+ * nothing refers to its stack: it sleeps on its message's `turn`. */
 struct tide_stalled {
   struct tide_stalled *next;
   struct tide_fiber *fiber;
 };
 
-/* A signal's handler is the process's, so this is, too. A reader never waits, and looks at no
- * medium but the one whose consumer it is: others come and go meanwhile. A place's turn is odd
- * while it is written. */
+/* The regions of the open media, process-wide like the signal handler. A reader never waits, and
+ * skips an entry that changes meanwhile. Such an entry is another medium's: the consumer's own
+ * stays open. `turn` is a sequence count, odd while the entry is written. */
 static struct place {
   uint32_t turn;
   const char *from, *to;
   struct tide_medium *medium;
 } places[MEDIA];
 static struct sigaction before;
-static void (*above)(int number, siginfo_t *info, void *context); /* see uninstall */
+static void (*above)(int number, siginfo_t *info,
+                     void *context); /* a handler installed over ours; see uninstall_handler */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t opened;
 
@@ -42,7 +42,7 @@ static struct tide_medium *medium_of(const char *address) {
     uint32_t turn = tide_load_acquire(&place->turn);
     const char *from = tide_load_acquire(&place->from), *to = tide_load_acquire(&place->to);
     struct tide_medium *medium = tide_load_acquire(&place->medium);
-    /* The load's own medium stays where it is. */
+    /* The load's own medium stays open, so its entry does not change. */
     bool same = turn % 2 == 0 && turn == tide_load_relaxed(&place->turn);
     if (same && address >= from && address < to) return medium;
   }
@@ -59,7 +59,7 @@ static void set_place(struct place *place, struct tide_medium *medium) {
   tide_store_release(&place->turn, turn + 2);
 }
 
-/* Somebody else's: as if we were not here. */
+/* Passes a signal on that no medium caused, as if this handler did not exist. */
 static void pass_on(int number, siginfo_t *info, void *context) {
   if (before.sa_flags & SA_SIGINFO) {
     before.sa_sigaction(number, info, context);
@@ -68,13 +68,13 @@ static void pass_on(int number, siginfo_t *info, void *context) {
   } else {
     if (info->si_code <= 0 && before.sa_handler == SIG_IGN) return;
     struct sigaction plain = {.sa_handler = SIG_DFL};
-    sigaction(number, &plain, NULL);       /* the load is done again, and ends the process */
-    if (info->si_code <= 0) raise(number); /* somebody sent it: there is no load */
+    sigaction(number, &plain, NULL);       /* the load is retried, and ends the process */
+    if (info->si_code <= 0) raise(number); /* a sent signal: there is no load to retry */
   }
 }
 
-/* Here, and nowhere else in the library, a thread may be cancelled that allows it at any moment, as
- * plain code that loads may. */
+/* Sleeps while *word is `expected`. Only here in the library may a thread with asynchronous
+ * cancellation be cancelled, as plain code that loads may be. */
 static void sleep_while(const struct tide_medium *medium, const uint32_t *word, uint32_t expected,
                         int cancelling) {
   const struct tide_platform *platform = medium->platform;
@@ -84,7 +84,8 @@ static void sleep_while(const struct tide_medium *medium, const uint32_t *word, 
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 }
 
-/* The medium's lock is held, and is given back. */
+/* Stalls the calling thread or fiber on the message. Releases the medium's lock, which the caller
+ * holds. */
 static void stall_on(struct tide_message *message, struct tide_lock *lock, int cancelling,
                      void *context) {
   struct tide_stalled own = {.next = message->stalled, .fiber = tide_fiber_self()};
@@ -99,7 +100,7 @@ static void stall_on(struct tide_message *message, struct tide_lock *lock, int c
   sleep_while(message->medium, &message->turn, turn, cancelling);
 }
 
-static void judge_here(struct tide_medium *medium, size_t page, int cancelling, void *context) {
+static void handle_fault(struct tide_medium *medium, size_t page, int cancelling, void *context) {
   struct tide_message *message = NULL;
   struct tide_lock *lock = tide_medium_enter(medium);
   enum tide_fault_answer answer = tide_medium_judge(medium, page, &message);
@@ -113,22 +114,22 @@ static void judge_here(struct tide_medium *medium, size_t page, int cancelling, 
 
 void tide_stall_here(struct tide_medium *medium, size_t page, void *context) {
   int cancelling = PTHREAD_CANCEL_ENABLE;
-  /* A carrier is nobody's to cancel, and a fiber may come out of this on another one. */
+  /* Carriers are never cancelled, and a fiber may resume on another one. */
   bool plain = !tide_fiber_self();
   if (plain) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
-  judge_here(medium, page, cancelling, context);
+  handle_fault(medium, page, cancelling, context);
   if (plain) pthread_setcancelstate(cancelling, NULL);
 }
 
-/* A fiber may come out of this on another thread, where errno lies elsewhere: so its address is
- * asked for anew. */
+/* A fiber may resume on another thread, where errno has another address. So each of these calls
+ * computes the address anew. */
 static __attribute__((noinline)) int error_of_thread(void) { return errno; }
 static __attribute__((noinline)) void set_error_of_thread(int error) { errno = error; }
 
-static void handle(int number, siginfo_t *info, void *context) {
+static void handle_sigbus(int number, siginfo_t *info, void *context) {
   int error = error_of_thread();
   const char *address = info->si_addr;
-  /* Not of memory that is broken, which no mapping mends. */
+  /* Other codes mean broken memory, which no mapping mends. */
   struct tide_medium *medium = info->si_code == BUS_ADRERR ? medium_of(address) : NULL;
   if (medium)
     tide_stall_here(medium, (size_t)(address - medium->region.reader) / medium->region.page,
@@ -137,22 +138,22 @@ static void handle(int number, siginfo_t *info, void *context) {
   set_error_of_thread(error);
 }
 
-static void install(void) {
-  struct sigaction ours = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER}, now;
+static void install_handler(void) {
+  struct sigaction ours = {.sa_sigaction = handle_sigbus, .sa_flags = SA_SIGINFO | SA_NODEFER}, now;
   sigaction(SIGBUS, NULL, &now);
-  if (now.sa_sigaction == handle || (above && now.sa_sigaction == above)) return;
+  if (now.sa_sigaction == handle_sigbus || (above && now.sa_sigaction == above)) return;
   above = NULL;
   before = now;
   sigaction(SIGBUS, &ours, NULL);
 }
 
-/* Who came after us hands on what is not his, and stays: ours is below him then, and is so still
- * when the next medium comes. */
-static void uninstall(void) {
+/* A handler installed over ours forwards foreign signals, and stays. Ours then stays below it, and
+ * is still there for the next medium. */
+static void uninstall_handler(void) {
   struct sigaction now;
   sigaction(SIGBUS, NULL, &now);
   above = NULL;
-  if (now.sa_sigaction == handle) sigaction(SIGBUS, &before, NULL);
+  if (now.sa_sigaction == handle_sigbus) sigaction(SIGBUS, &before, NULL);
   else if (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN) above = now.sa_sigaction;
 }
 
@@ -164,7 +165,7 @@ enum tide_status tide_stall_open(struct tide_medium *medium) {
       set_place(&places[i], medium);
       status = TIDE_OK;
     }
-  if (status == TIDE_OK && opened++ == 0) install();
+  if (status == TIDE_OK && opened++ == 0) install_handler();
   pthread_mutex_unlock(&opening);
   return status;
 }
@@ -174,7 +175,7 @@ void tide_stall_close(struct tide_medium *medium) {
   for (int i = 0; i < MEDIA; i++)
     if (places[i].medium == medium) {
       set_place(&places[i], NULL);
-      if (--opened == 0) uninstall();
+      if (--opened == 0) uninstall_handler();
     }
   pthread_mutex_unlock(&opening);
 }
@@ -191,7 +192,7 @@ void tide_stall_end(struct tide_message *message, struct tide_stalls stalls) {
   const struct tide_platform *platform = message->medium->platform;
   struct tide_stalled *next;
   for (struct tide_stalled *stalled = stalls.fibers; stalled; stalled = next) {
-    next = stalled->next; /* it is gone once it is told */
+    next = stalled->next; /* the entry is gone once its fiber is ready */
     tide_fiber_ready(stalled->fiber);
   }
   if (stalls.threads) platform->wake(platform->self, &message->turn, UINT32_MAX);

@@ -1,25 +1,26 @@
-/* wic/stall.h: who faults in a medium for fibers gets a signal, and stalls itself. */
+/* wic/stall.h: page faults in a medium for fibers. The faulting thread gets SIGBUS and stalls
+ * itself in the handler. */
 #ifndef TIDE_WIC_STALL_H
 #define TIDE_WIC_STALL_H
 
 #include "wic/medium.h"
 
-/* What a load of this page does, in its signal's handler: returns when it is to be done again. */
+/* Handles a fault on this page in the signal handler; returns when the load must be retried. */
 void tide_stall_here(struct tide_medium *medium, size_t page, void *context);
-/* From now on faults in its region are this medium's. TIDE_FULL: too many media. */
+/* Routes the faults in the medium's region to it from now on. TIDE_FULL: too many media. */
 enum tide_status tide_stall_open(struct tide_medium *medium);
-/* Nobody loads from it any more. */
+/* Ends the routing. No thread may load from the region any more. */
 void tide_stall_close(struct tide_medium *medium);
 
-/* Those that are stalled on a message. */
+/* The fibers and threads that are stalled on a message. */
 struct tide_stalled;
 struct tide_stalls {
   struct tide_stalled *fibers;
-  bool threads; /* plain threads, too */
+  bool threads; /* true if plain threads are stalled, too */
 };
-/* Under the lock: taken off. */
+/* Takes the stalled fibers and threads off the message. The caller holds the lock. */
 struct tide_stalls tide_stall_take(struct tide_message *message);
-/* They go on. Without the lock, by one who holds the message. */
+/* Wakes them. The caller holds a reference to the message, and not the lock. */
 void tide_stall_end(struct tide_message *message, struct tide_stalls stalls);
 
 #endif

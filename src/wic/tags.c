@@ -1,5 +1,5 @@
-/* Tag pages. Who stores to one that is armed is stopped by the write fault; the monitor signals
- * the tag, and opens the page. */
+/* Tag pages. A store to an armed page is stopped by the write fault; the monitor signals the tag
+ * and opens the page. */
 #include "base/check.h"
 #include "base/alloc.h"
 #include "wic/medium.h"
@@ -24,7 +24,7 @@ static uint32_t pop_free(struct tide_tags *tags) {
   if (cell != NONE) tags->free_first = tags->cells[cell].next;
   return cell;
 }
-/* Of those that are free: only after an error is it not the first. */
+/* Removes a cell from anywhere in the free list. The linear search runs only for a stray store. */
 static void take_free(struct tide_tags *tags, uint32_t cell) {
   uint32_t *at = &tags->free_first;
   while (*at != cell) at = &tags->cells[*at].next;
@@ -36,24 +36,24 @@ static void push_free(struct tide_tags *tags, uint32_t cell) {
   tags->free_first = cell;
 }
 
-/* NONE: it is no tag page of this medium. */
+/* Returns NONE if the word is no tag page of this medium. */
 static uint32_t cell_of(const struct tide_tags *tags, const uint64_t *word) {
   uintptr_t at = (uintptr_t)word - (uintptr_t)tags->guard.memory;
   if (!tags->count || at % tags->guard.page || at / tags->guard.page >= tags->count) return NONE;
   return (uint32_t)(at / tags->guard.page);
 }
 
-/* Before the lock: it may be a page fault of another kind. */
+/* True if a store came through. Call without the lock: the load itself may fault. */
 static bool came_through(const uint64_t *word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE) != 0;
 }
 
 /* ---- arming ------------------------------------------------------------------------------- */
 
-/* One that is to be armed. */
+/* A page that is being armed. */
 struct arming {
   uint32_t cell;
-  bool taken, open; /* taken: it was free; open: and it is to be closed */
+  bool taken, open; /* taken: the cell was free; open: the page must be closed */
 };
 
 static enum tide_status check_page(const struct tide_tags *tags, const struct tide_tag_page *page) {
@@ -64,9 +64,9 @@ static enum tide_status check_page(const struct tide_tags *tags, const struct ti
   return came_through(page->word) ? TIDE_OK : TIDE_BUSY;
 }
 
-/* Under the lock. */
-static enum tide_status claim(struct tide_tags *tags, const struct tide_tag_page *page,
-                              struct arming *out) {
+/* The caller holds the lock. */
+static enum tide_status claim_cell(struct tide_tags *tags, const struct tide_tag_page *page,
+                                   struct arming *out) {
   *out = (struct arming){.cell = NONE, .taken = !page->word};
   uint32_t cell = out->taken ? pop_free(tags) : cell_of(tags, page->word);
   if (cell == NONE) return TIDE_FULL;
@@ -80,7 +80,7 @@ static enum tide_status claim(struct tide_tags *tags, const struct tide_tag_page
   return TIDE_OK;
 }
 
-static void unclaim(struct tide_tags *tags, const struct arming *armings, size_t count) {
+static void unclaim_cells(struct tide_tags *tags, const struct arming *armings, size_t count) {
   while (count-- > 0) {
     const struct arming *a = &armings[count];
     if (a->cell == NONE) continue;
@@ -89,22 +89,22 @@ static void unclaim(struct tide_tags *tags, const struct arming *armings, size_t
   }
 }
 
-/* All or none. */
+/* Claims all pages or none. */
 static enum tide_status claim_all(struct tide_medium *medium, const struct tide_tag_page *pages,
                                   size_t count, struct arming *out) {
   size_t claimed = 0;
   struct tide_lock *lock = tide_medium_enter(medium);
   enum tide_status status = (enum tide_status)medium->closed;
   while (status == TIDE_OK && claimed < count) {
-    status = claim(&medium->tags, &pages[claimed], &out[claimed]);
+    status = claim_cell(&medium->tags, &pages[claimed], &out[claimed]);
     claimed++;
   }
-  if (status != TIDE_OK) unclaim(&medium->tags, out, claimed);
+  if (status != TIDE_OK) unclaim_cells(&medium->tags, out, claimed);
   tide_lock_give(lock);
   return status;
 }
 
-/* Neighbours in one call. */
+/* Closes the pages, neighbours in one call. */
 static void close_pages(struct tide_tags *tags, const struct arming *armings, size_t count) {
   for (size_t i = 0, next; i < count; i = next) {
     next = i + 1;
@@ -175,7 +175,7 @@ enum tide_status tide_medium_disarm(struct tide_medium *medium, struct tide_tag_
 
 enum answer { NOTHING, AGAIN, FIRE, STRAY };
 
-/* Under the lock: what a store that was stopped means. */
+/* Classifies a stopped store. The caller holds the lock. */
 static enum answer judge_store(struct tide_tags *tags, uint32_t cell, struct tide_tag *out_tag) {
   struct tide_tag_cell *own = &tags->cells[cell];
   bool sure = tags->round > own->doubted;
@@ -187,10 +187,10 @@ static enum answer judge_store(struct tide_tags *tags, uint32_t cell, struct tid
       return FIRE;
     case TIDE_CELL_FREE:
       if (own->open || !sure) return AGAIN;
-      take_free(tags, cell); /* so that nobody arms it meanwhile */
+      take_free(tags, cell); /* keeps the page from being armed meanwhile */
       own->state = TIDE_CELL_FIRING;
       return STRAY;
-    default: return AGAIN; /* it is being closed just now, or is open */
+    default: return AGAIN; /* the page is being closed or opened, or is open */
   }
 }
 
@@ -247,7 +247,7 @@ void tide_tags_serve(struct tide_medium *medium) {
   size_t offsets[TIDE_UFFD_BATCH], count;
   if (!tags->count) return;
   set_serving(medium, true);
-  do { /* all that is there is of this round */
+  do { /* until all faults of this round are read */
     count = tide_guard_faults(&tags->guard, offsets);
     for (size_t i = 0; i < count; i++)
       serve_cell(medium, (uint32_t)(offsets[i] / tags->guard.page));
@@ -255,7 +255,7 @@ void tide_tags_serve(struct tide_medium *medium) {
   set_serving(medium, false);
 }
 
-/* ---- made and unmade ------------------------------------------------------------------------ */
+/* ---- creation and destruction ----------------------------------------------------------- */
 
 enum tide_status tide_tags_make(struct tide_medium *medium, uint32_t count) {
   struct tide_tags *tags = &medium->tags;

@@ -1,14 +1,13 @@
-/* wic/tags.h: tag pages: a store is a signal.
+/* wic/tags.h: tag pages, on which a store is a signal.
  *
- *      FREE --arm--> ARMING --closed--> ARMED --a store is stopped--> FIRING --signalled, opened-->
- * FIRED ^                                 | |
- *       +--disarm-------------------------+---------------disarm, once the store has come
- * through----+
+ *   FREE --arm--> ARMING --closed--> ARMED --fault--> FIRING --signalled, opened--> FIRED
+ *    ^                                 |                                              |
+ *    +-------------disarm--------------+-----disarm, once the store came through------+
  *
- * (FIRED goes to ARMING again, too.) A page that is closed holds 0, so who reads something else
- * there knows that the store has come through.
+ * FIRED also goes to ARMING again. A closed page holds 0, so any other value there shows that the
+ * store has come through.
  *
- * The medium's lock is over all of it; no system call under that. */
+ * The medium's lock guards all of it; no system call is made under the lock. */
 #ifndef TIDE_WIC_TAGS_H
 #define TIDE_WIC_TAGS_H
 
@@ -23,12 +22,12 @@ enum tide_cell_state {
   TIDE_CELL_FIRED
 };
 
-/* A page. */
+/* The state of one tag page. */
 struct tide_tag_cell {
-  struct tide_tag tag; /* its timeline is held while it is armed */
-  uint64_t doubted;    /* the round whose faults may be older than the arming */
+  struct tide_tag tag; /* holds a reference to its timeline while armed */
+  uint64_t doubted;    /* faults of this round may be older than the arming */
   uint32_t state, status;
-  uint32_t next; /* free */
+  uint32_t next; /* the next free cell */
   bool open;     /* stores go through */
 };
 
@@ -36,21 +35,21 @@ struct tide_tags {
   struct tide_guard guard;
   struct tide_tag_cell *cells;
   uint32_t count, free_first;
-  /* The monitor's turns here. A store that is stopped and gets a signal is stopped again when its
-   * handler is through: so of two faults that were taken together the second may be an old one, of
-   * a store that has come through since. One that is older than the arming is not believed, but
-   * told to try again. */
+  /* The number of times that the monitor has served the tags. After a signal handler, a stopped
+   * store faults again. So of two faults read together, the second may be an old one, of a store
+   * that has come through since. A fault that may be older than the arming is not acted on: its
+   * thread is woken to retry the store. */
   uint64_t round;
   bool serving;
 };
 
 struct tide_medium;
 
-/* None when `count` is 0. */
+/* Makes the tag pages; none when `count` is 0. */
 enum tide_status tide_tags_make(struct tide_medium *medium, uint32_t count);
-/* The monitor has ended. */
+/* Frees the tag pages. The monitor has ended. */
 void tide_tags_unmake(struct tide_medium *medium);
-/* By the monitor: stores that were stopped are signals. Holds nothing. */
+/* Handles the stopped stores as signals. Called by the monitor, without locks. */
 void tide_tags_serve(struct tide_medium *medium);
 
 #endif

@@ -25,17 +25,17 @@ static int open_device(void) {
   return fd;
 }
 
-static enum tide_status why_not(void) {
+static enum tide_status status_of_errno(void) {
   if (errno == EPERM || errno == EACCES) return TIDE_DENIED;
   if (errno == EMFILE || errno == ENFILE) return TIDE_FULL;
   return errno == ENOMEM ? TIDE_NOMEM : TIDE_UNSUPPORTED;
 }
 
-/* Where all faults may be handled, the kernel's own included, so much the better. */
+/* Tries first for a descriptor that also handles the kernel's own faults. */
 enum tide_status tide_uffd_open(uint64_t features, int *out_fd, bool *out_user_only) {
   struct uffdio_api api = {.api = UFFD_API, .features = features};
   int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-  enum tide_status status = why_not();
+  enum tide_status status = status_of_errno();
   *out_user_only = false;
   if (fd < 0) fd = open_device();
   if (fd < 0) {

@@ -1,14 +1,16 @@
-/* wic/uffd.h: who may handle page faults. */
+/* wic/uffd.h: descriptors of userfaultfd. */
 #ifndef TIDE_WIC_UFFD_H
 #define TIDE_WIC_UFFD_H
 
 #include "tidemark/base.h"
 
-/* A descriptor of userfaultfd with these features, of the kernel's own faults included where that
- * is allowed. TIDE_DENIED, TIDE_UNSUPPORTED, TIDE_FULL, TIDE_NOMEM: then there is none. */
+/* Opens a userfaultfd descriptor with these features. Where permitted it also handles the kernel's
+ * own faults; *out_user_only tells. TIDE_DENIED, TIDE_UNSUPPORTED, TIDE_FULL, TIDE_NOMEM: no
+ * descriptor was opened. */
 enum tide_status tide_uffd_open(uint64_t features, int *out_fd, bool *out_user_only);
 
-/* What stands waiting for a page, at most so many at once: how far behind `base` each touched. */
+/* Reads at most TIDE_UFFD_BATCH pending faults: the touched addresses as offsets from `base`.
+ * Returns their number. */
 #define TIDE_UFFD_BATCH 16
 size_t tide_uffd_faults(int fd, const void *base, size_t out_offsets[TIDE_UFFD_BATCH]);
 

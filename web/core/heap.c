@@ -1,5 +1,5 @@
-/* Memory where there is no C library: sizes in classes, each with a list of what was given back.
- * Everything goes away at once when the page begins again. */
+/* Allocator without a C library: size classes, each with a free list. view_heap_begin frees
+ * everything at once. */
 #include "view_state.h"
 
 #if defined(__wasm__)
@@ -18,7 +18,8 @@ static struct {
   struct piece *given_back[CLASSES];
 } heap;
 
-/* In steps of 16 up to 64, of 64 up to 1024, then four steps to each doubling. */
+/* Rounds a size up to its class: steps of 16 up to 64, of 64 up to 1024, then four steps per
+ * doubling. A full doubling is step 0 of the next one. */
 static unsigned class_of(size_t size, size_t *out_whole) {
   if (size <= 64) {
     *out_whole = (size + 15) & ~(size_t)15;
@@ -31,10 +32,10 @@ static unsigned class_of(size_t size, size_t *out_whole) {
   unsigned bits = 31 - (unsigned)__builtin_clz((unsigned)size); /* size >= 2^bits >= 1024 */
   size_t step = (size_t)1 << (bits - 2), whole = (size + step - 1) & ~(step - 1);
   *out_whole = whole;
-  return 21 + (bits - 10) * 4 + (unsigned)(whole / step - 4); /* a whole doubling is the next's 0 */
+  return 21 + (bits - 10) * 4 + (unsigned)(whole / step - 4);
 }
 
-static void *take(void *self, size_t size, size_t align) {
+static void *alloc_piece(void *self, size_t size, size_t align) {
   (void)self;
   size_t whole;
   if (size > (size_t)1 << 30) return NULL;
@@ -56,7 +57,7 @@ static void *take(void *self, size_t size, size_t align) {
   return (void *)at;
 }
 
-static void give(void *self, void *memory, size_t size) {
+static void free_piece(void *self, void *memory, size_t size) {
   (void)self;
   size_t whole;
   struct piece *piece = memory;
@@ -66,7 +67,7 @@ static void give(void *self, void *memory, size_t size) {
   heap.given_back[class_] = piece;
 }
 
-static const struct tide_allocator allocator = {take, give, NULL};
+static const struct tide_allocator allocator = {alloc_piece, free_piece, NULL};
 
 const struct tide_allocator *view_allocator(void) { return &allocator; }
 

@@ -1,4 +1,4 @@
-/* The recording: a sink that notes what happens, in the order in which it does. */
+/* The recording: a sink that stores events in the order in which they happen. */
 #include "base/array.h"
 #include "base/alloc.h"
 #include "memory/state.h"
@@ -24,7 +24,7 @@ static void *view_add(enum tide_view_array array, size_t size, size_t count) {
   return view_add_row(&view.rows[array], size, count);
 }
 
-/* ---- what there will be: the plan, walked through ------------------------------------------ */
+/* ---- the operations of the plan ------------------------------------------------------------- */
 
 static void add_name(struct tide_view_operation *op, const struct tide_step *step) {
   const char *name = step->label ? step->label : step->body->class_.name;
@@ -91,7 +91,7 @@ static void add_turn(bool free, uint32_t buffer) {
   if (turn) *turn = buffer;
 }
 
-static bool walk(void) {
+static bool add_plan(void) {
   size_t queues = view.tables->queue_count;
   uint64_t *submitted = tide_alloc(view.allocator, queues, sizeof *submitted);
   struct tide_step step;
@@ -106,14 +106,14 @@ static bool walk(void) {
   return !view.failed;
 }
 
-/* ---- which timeline or buffer an address is -------------------------------------------------- */
+/* ---- timelines by address, buffers by order -------------------------------------------------- */
 
 static size_t hash(const void *at) {
   uint64_t key = (uint64_t)(uintptr_t)at * 0x9e3779b97f4a7c15u;
   return (size_t)(key >> 32);
 }
 
-static struct object *find(const void *at) {
+static struct object *find_object(const void *at) {
   size_t mask = view.object_capacity - 1, i = hash(at) & mask;
   while (view.objects[i].at && view.objects[i].at != at) i = (i + 1) & mask;
   return &view.objects[i];
@@ -138,16 +138,16 @@ void view_record_made(void *user, const struct tide_run *run) {
     view.in_order[i] = view_is_in_order(view.queues[i]);
   }
   for (uint32_t i = 0; run->timelines && i < view.tables->timeline_count; i++)
-    if (run->timelines[i]) *find(run->timelines[i]) = (struct object){run->timelines[i], i};
+    if (run->timelines[i]) *find_object(run->timelines[i]) = (struct object){run->timelines[i], i};
 }
 
 static uint32_t timeline_of(const void *object) {
   if (!object || !view.object_capacity) return TIDE_VIEW_NONE;
-  struct object *found = find(object);
+  struct object *found = find_object(object);
   return found->at ? found->index : TIDE_VIEW_NONE;
 }
 
-/* Buffers are handed out and freed in the order of the plan. */
+/* Returns the buffer of the next ALLOC or FREE event: both come in the order of the plan. */
 static uint32_t buffer_of(bool free) {
   struct rows *rows = &view.turns[free];
   const uint32_t *buffers = rows->items;
@@ -155,7 +155,7 @@ static uint32_t buffer_of(bool free) {
   return at < rows->count ? buffers[at] : TIDE_VIEW_NONE;
 }
 
-/* By the label that its pool keeps, which is cut. */
+/* Finds a buffer by its label, which the pool may have truncated. */
 static uint32_t buffer_named(const char *label) {
   size_t length = strlen(label);
   for (uint32_t i = 0; i < view.tables->buffer_count; i++) {
@@ -167,8 +167,7 @@ static uint32_t buffer_named(const char *label) {
   return TIDE_VIEW_NONE;
 }
 
-/* ---- listening --------------------------------------------------------------------------------
- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 static uint32_t operation_by(tide_axis axis, uint64_t sequence) {
   uint32_t queue;
@@ -186,7 +185,7 @@ uint32_t view_operation_at(tide_axis axis, uint64_t epoch) {
   return operation_by(axis, view.explanation.queues[queue].sequences[epoch - 1]);
 }
 
-/* A number for an axis: queues, then collectives, then the host. */
+/* Returns the number of an axis: queues, then collectives, then the host. */
 static double axis_number(tide_axis axis) {
   uint32_t index;
   if (tide_explanation_queue(&view.explanation, axis, &index)) return index;
@@ -198,7 +197,7 @@ static double axis_number(tide_axis axis) {
 static uint32_t add_frontier(const struct tide_frontier *frontier) {
   if (!frontier) return 0;
   if (!view.rows[TIDE_VIEW_ARRAY_FRONTIERS].count)
-    view_add(TIDE_VIEW_ARRAY_FRONTIERS, sizeof(double), 2); /* so that 0 is none */
+    view_add(TIDE_VIEW_ARRAY_FRONTIERS, sizeof(double), 2); /* so that index 0 means none */
   uint32_t at = (uint32_t)view.rows[TIDE_VIEW_ARRAY_FRONTIERS].count;
   double *to = view_add(TIDE_VIEW_ARRAY_FRONTIERS, sizeof(double), 2 + 2 * (size_t)frontier->count);
   if (!to) return 0;
@@ -213,8 +212,8 @@ static uint32_t add_frontier(const struct tide_frontier *frontier) {
   return at;
 }
 
-/* One step of the page is what happens at once to one operation: it is submitted and enters, or
- * starts, or ends and signals. */
+/* True if the event begins a step of the page. A step is all that happens at one time to one
+ * operation: submit and enter, or start, or end and signal. */
 static bool begins_step(const struct tide_event *event, uint32_t operation) {
   bool same = operation != TIDE_VIEW_NONE && operation == view.step_of;
   switch (event->kind) {
@@ -232,8 +231,9 @@ static bool begins_step(const struct tide_event *event, uint32_t operation) {
   }
 }
 
-/* The queue's frontier behind an operation. Mostly it is what was known, and the operation itself;
- * not on a device out of order, and not where there is no room for all of it. */
+/* Notes the queue's frontier after an operation, if it has to be stored. Usually it follows from
+ * `known`: the operation is added on a device in order, nothing on others. If the frontier had no
+ * capacity for all entries, it differs. */
 static void note_after(const struct tide_event *event, struct tide_view_operation *op,
                        uint32_t number) {
   bool in_order = view.in_order[op->queue];
@@ -291,8 +291,9 @@ static uint32_t object_of(const struct tide_event *event) {
   }
 }
 
-/* Whose priority is another one than it was: what others lend changes with what they wait for. Of
- * very many queues nobody sees all, and looking at each would take longer than the run. */
+/* Notes the queues with a changed priority: lent priorities change as waits come and go. Does
+ * nothing for very many queues: no page can show all, and the checks would take longer than the
+ * run. */
 static void note_priorities(uint64_t time) {
   if (view.tables->queue_count > WATCHED) return;
   for (uint32_t i = 0; i < view.tables->queue_count; i++) {
@@ -313,7 +314,7 @@ static void on_event(void *self, const struct tide_event *event) {
   (void)self;
   bool memory = event->kind == TIDE_EVENT_ALLOC || event->kind == TIDE_EVENT_FREE;
   bool signal = event->kind == TIDE_EVENT_SIGNAL || event->kind == TIDE_EVENT_FAIL;
-  if (memory && !event->axis) return; /* a buffer that is there all the time */
+  if (memory && !event->axis) return; /* a permanent buffer */
   uint32_t operation = signal   ? view_operation_at(event->axis, event->epoch)
                        : memory ? TIDE_VIEW_NONE
                                 : operation_by(event->axis, event->sequence);
@@ -356,7 +357,7 @@ bool view_record_begin(void) {
         tide_alloc(a, (size_t)view.tables->queues[i].operations, sizeof **view.operation_of);
     if (!view.operation_of[i]) return false;
   }
-  return walk() && view_reuse_begin() &&
+  return add_plan() && view_reuse_begin() &&
          tide_explanation_init(&view.explanation, a, view.plan, &view.sink) == TIDE_OK;
 }
 
@@ -382,7 +383,7 @@ static void add_waits(uint32_t number) {
   }
 }
 
-/* The log has which timeline a wait was for. */
+/* Copies each wait's timeline from the log. */
 static void name_waits(void) {
   struct tide_view_operation *ops = view.rows[TIDE_VIEW_ARRAY_OPERATIONS].items;
   struct tide_view_wait *waits = view.rows[TIDE_VIEW_ARRAY_WAITS].items;
@@ -399,9 +400,9 @@ static void name_waits(void) {
   }
 }
 
-/* The scheduler gives an operation out when it may start; here it starts when what it waits for has
- * arrived, which may be later. Then its entry goes where that is: a stable sort, as most entries
- * lie in order already. */
+/* Sorts the log by time. The scheduler logs a start when the operation may start, but the simulated
+ * start may be later, when its last wait arrives. The sort is a stable merge sort, as most entries
+ * are in order already. */
 static void order_log(void) {
   struct tide_view_entry *log = view.rows[TIDE_VIEW_ARRAY_LOG].items;
   size_t count = view.rows[TIDE_VIEW_ARRAY_LOG].count;

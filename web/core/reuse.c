@@ -1,7 +1,8 @@
-/* Who may have memory that was freed: the pool's own answers, for any moment of the recording.
+/* Reuse of freed memory: repeats the pool's decisions for any moment of the recording.
  *
- * The pool decides by a death frontier, by what the asking queue knows and by what has finished.
- * The first two were recorded as they were; the third one is the log up to the moment. */
+ * The pool decides by the death frontier, by the asking queue's frontier, and by the finished
+ * operations. The two frontiers are recorded as they were; the log up to the moment gives the
+ * third. */
 #include "base/alloc.h"
 #include "program/plan.h"
 #include "view_state.h"
@@ -29,7 +30,7 @@ void view_reuse_end(void) {
   tide_free(a, view.moment.parts, collectives + 1, sizeof *view.moment.parts);
 }
 
-/* ---- while it is recorded -------------------------------------------------------------- */
+/* ---- during the recording -------------------------------------------------------------- */
 
 static struct tide_death *copy_of(const struct tide_frontier *frontier, tide_axis axis,
                                   uint64_t epoch) {
@@ -80,7 +81,7 @@ static void move_to(size_t at) {
   }
 }
 
-/* The newest epoch of an axis that had finished. */
+/* Returns the newest finished epoch of an axis at the moment. */
 static uint64_t finished_of(tide_axis axis) {
   uint32_t index;
   if (tide_explanation_queue(&view.explanation, axis, &index)) return view.moment.finished[index];
@@ -88,14 +89,15 @@ static uint64_t finished_of(tide_axis axis) {
   return view.moment.parts[index] / view.tables->collectives[index].queue_count;
 }
 
-static bool track(struct tide_tracker *tracker, tide_axis axis) {
+static bool track_axis(struct tide_tracker *tracker, tide_axis axis) {
   enum tide_status status = tide_tracker_register(tracker, axis);
   if (status == TIDE_OK) status = tide_tracker_advance(tracker, axis, finished_of(axis));
   return status == TIDE_OK || status == TIDE_BUSY;
 }
 
-/* Takes out of it what has finished, as the pool does whenever it looks at a block. */
-static bool settle(struct tide_death *death) {
+/* Removes the finished entries from the death frontier, as the pool does whenever it looks at a
+ * block. */
+static bool settle_death(struct tide_death *death) {
   struct tide_clock *clock = NULL;
   struct tide_namers namers = {.tracker = NULL};
   bool fine = tide_clock_create(view.allocator, NULL, &clock) == TIDE_OK;
@@ -105,15 +107,15 @@ static bool settle(struct tide_death *death) {
   struct tide_frontier_entry entry;
   for (struct tide_frontier_cursor at = tide_frontier_begin(&death->frontier);
        fine && tide_frontier_next(&at, &entry);)
-    fine = track(namers.tracker, entry.axis);
-  if (fine && death->axis) fine = track(namers.tracker, death->axis);
+    fine = track_axis(namers.tracker, entry.axis);
+  if (fine && death->axis) fine = track_axis(namers.tracker, death->axis);
   if (fine) tide_death_settle(death, &namers);
   tide_tracker_destroy(namers.tracker);
   tide_clock_destroy(clock);
   return fine;
 }
 
-/* By what its next operation may take for granted. */
+/* True if the queue's next operation knows the whole death frontier. */
 static bool queue_knows(uint32_t queue, const struct tide_death *death) {
   const struct tide_view_operation *op = view.rows[TIDE_VIEW_ARRAY_OPERATIONS].items;
   if (!view.moment.newest[queue]) return tide_death_empty(death);
@@ -139,7 +141,7 @@ static void tell_open(tide_axis axis, uint64_t epoch) {
   tide_json_integer(&view.json, NULL, number == TIDE_VIEW_NONE ? -1 : (int64_t)number);
 }
 
-static void tell(const struct tide_death *death) {
+static void tell_reuse(const struct tide_death *death) {
   const struct tide_frontier *frontier = &death->frontier;
   tide_json_open(&view.json, "open", '[');
   if (frontier->tainted && death->axis) tell_open(death->axis, death->epoch);
@@ -162,11 +164,11 @@ uint32_t tide_view_reuse(uint32_t free, uint32_t at) {
   struct tide_death *death = made ? copy_of(&made->frontier, made->axis, made->epoch) : NULL;
   if (made && !death) return TIDE_NOMEM;
   move_to(at);
-  bool fine = !death || settle(death);
+  bool fine = !death || settle_death(death);
   if (fine) {
     tide_json_open(&view.json, NULL, '{');
     tide_json_bool(&view.json, "known", death != NULL);
-    if (death) tell(death);
+    if (death) tell_reuse(death);
     tide_json_close(&view.json, '}');
   }
   if (death) tide_free(view.allocator, death, 1, tide_death_size(death->frontier.capacity));

@@ -3,8 +3,8 @@
 #include "program/plan.h"
 #include "view_state.h"
 
-/* The answer grows; where there is no memory it stays as it is, and ends. */
-static void put(void *self, const char *bytes, size_t size) {
+/* Appends to the answer. If there is no memory to grow it, the bytes are dropped. */
+static void put_bytes(void *self, const char *bytes, size_t size) {
   (void)self;
   if (view.answer_size + size + 1 > view.answer_capacity) {
     size_t room = (view.answer_size + size + 1) * 2;
@@ -25,7 +25,7 @@ static void put(void *self, const char *bytes, size_t size) {
 void view_answer_begin(void) {
   view.answer_size = 0;
   if (view.answer) view.answer[0] = 0;
-  view.json = (struct tide_json){.write = put, .dense = true};
+  view.json = (struct tide_json){.write = put_bytes, .dense = true};
 }
 
 static void put_place(const struct tide_diag *diag) {
@@ -50,7 +50,7 @@ void view_tell_errors(const struct tide_report *report, enum tide_status status)
   tide_json_close(&view.json, '}');
 }
 
-/* ---- what there is ---------------------------------------------------------------------- */
+/* ---- the program's tables --------------------------------------------------------------- */
 
 static void tell_params(void) {
   const struct tide_program *program = view.program;
@@ -142,7 +142,7 @@ void view_tell_tables(void) {
   tide_json_close(&view.json, '}');
 }
 
-/* ---- what came out ------------------------------------------------------------------------ */
+/* ---- results ------------------------------------------------------------------------------ */
 
 static void tell_counts(const struct tide_simulation_result *result) {
   const struct tide_run_result *run = &result->run;

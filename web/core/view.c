@@ -1,4 +1,4 @@
-/* What the page calls. */
+/* The functions that the page calls. */
 #include "base/alloc.h"
 #include "program/arena.h"
 #include "program/plan.h"
@@ -6,7 +6,7 @@
 
 struct view view;
 
-/* ---- bytes to and fro ---------------------------------------------------------------- */
+/* ---- bytes in and out ------------------------------------------------------------------ */
 
 char *tide_view_room(uint32_t size) {
   if (!view.allocator) tide_view_begin();
@@ -32,7 +32,7 @@ uint32_t tide_view_array_count(uint32_t array) {
 /* ---- one program ----------------------------------------------------------------------- */
 
 #if !defined(__wasm__)
-static void end(void) {
+static void free_view(void) {
   const struct tide_allocator *a = view.allocator;
   static const size_t sizes[] = {sizeof(struct tide_view_operation),
                                  sizeof(struct tide_view_entry),
@@ -71,11 +71,11 @@ static void end(void) {
   if (view.answer) a->free(a->self, view.answer, view.answer_capacity);
 }
 #else
-static void end(void) {} /* the heap forgets all of it */
+static void free_view(void) {} /* view_heap_begin frees everything */
 #endif
 
 void tide_view_begin(void) {
-  end();
+  free_view();
   view_heap_begin();
   memset(&view, 0, sizeof view);
   view.allocator = view_allocator();
@@ -101,7 +101,7 @@ uint32_t tide_view_setting(uint32_t length) {
   return TIDE_OK;
 }
 
-/* Devices of a kind beyond the first few are not used: their queues go to those. */
+/* Limits the devices of each kind: queues of further devices move to the first ones. */
 static void share_devices(void) {
   uint32_t most = (uint32_t)view.options[TIDE_VIEW_DEVICES];
   if (!most) return;
@@ -147,7 +147,7 @@ uint32_t tide_view_load(uint32_t length) {
 
 /* ---- the run --------------------------------------------------------------------------- */
 
-static enum tide_status simulate(struct tide_diag *diag) {
+static enum tide_status simulate_plan(struct tide_diag *diag) {
   const double *options = view.options;
   struct tide_simulation_params params = {
       .struct_size = sizeof params,
@@ -179,14 +179,14 @@ uint32_t tide_view_run(void) {
   if (!view.plan || view.simulation) return TIDE_INVALID;
   view_answer_begin();
   enum tide_status status = TIDE_NOMEM;
-  if (view_record_begin()) status = simulate(&diag);
+  if (view_record_begin()) status = simulate_plan(&diag);
   if (view.simulation) view_record_end();
   if (view.failed || view.explanation.failed) status = TIDE_NOMEM;
   view_tell_result(status, &diag);
   return status;
 }
 
-/* ---- asking ------------------------------------------------------------------------------ */
+/* ---- queries ----------------------------------------------------------------------------- */
 
 uint32_t tide_view_operation(uint32_t operation) {
   const struct tide_view_operation *op = view.rows[TIDE_VIEW_ARRAY_OPERATIONS].items;

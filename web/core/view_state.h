@@ -1,4 +1,4 @@
-/* web/core/view_state.h: the one program that the page holds. */
+/* web/core/view_state.h: the program that the page holds, and its recording. */
 #ifndef TIDE_WEB_VIEW_STATE_H
 #define TIDE_WEB_VIEW_STATE_H
 
@@ -17,22 +17,22 @@ struct rows { /* a growing array */
   size_t count, capacity;
 };
 
-struct object { /* which timeline or buffer of the plan an address is */
+struct object { /* maps an address to a timeline of the plan */
   const void *at;
   uint32_t index;
 };
 
-/* What had happened before an entry of the log. */
+/* The state of the recording just before an entry of the log. */
 struct view_moment {
   size_t at;
-  uint32_t *newest;   /* by queue: the operation that entered last, from 1 */
-  uint64_t *finished; /* by queue: its epoch that is published */
-  uint64_t *parts;    /* by collective: how many have finished of all its instances */
+  uint32_t *newest;   /* by queue: 1 + the newest operation that has entered; 0: none */
+  uint64_t *finished; /* by queue: the newest published epoch */
+  uint64_t *parts;    /* by collective: parts that have finished, of all instances */
 };
 
-/* The death frontier of a buffer that was freed, as the pool made it. */
+/* The death frontier of a freed buffer, as the pool made it. */
 struct view_death {
-  struct tide_death *death; /* NULL: held operations named the buffer, or it was no pool's */
+  struct tide_death *death; /* NULL: held operations named the buffer, or no pool owned it */
 };
 
 struct view {
@@ -49,19 +49,18 @@ struct view {
   struct tide_simulation *simulation;
   struct tide_sink sink;
   struct rows rows[TIDE_VIEW_ARRAY_COUNT];
-  uint32_t **operation_of; /* by queue, by sequence - 1 */
-  struct object *objects;  /* by hash of the address */
+  uint32_t **operation_of; /* indexed by queue, then by sequence - 1 */
+  struct object *objects;  /* hash table by address */
   size_t object_capacity;
-  struct rows turns[2];         /* buffers that are handed out, and freed */
-  size_t turn[2];               /* how many were */
+  struct rows turns[2];         /* buffers in the order of the plan: [0] allocated, [1] freed */
+  size_t turn[2];               /* how many of these have had their event */
   struct rows deaths;           /* struct view_death, in the order of the frees */
   bool *in_order;               /* by queue */
-  struct tide_frontier **after; /* by operation: as its `after`; NULL: that is `known`, with itself
-                                   where the queue is in order */
-  const void **queues;          /* by queue: what view_priority looks into */
-  uint32_t *priorities;         /* by queue: as they were last */
+  struct tide_frontier **after; /* by operation: its frontier `after`; NULL: follows from `known` */
+  const void **queues;          /* by queue: struct tide_queue, for look.c */
+  uint32_t *priorities;         /* by queue: the last value noted */
   struct view_moment moment;
-  uint32_t step_of; /* the operation that the newest step is about */
+  uint32_t step_of; /* operation of the newest step */
   uint32_t step_kind;
   bool failed; /* out of memory while recording */
   char *capacity, *answer;
@@ -71,7 +70,7 @@ struct view {
 
 extern struct view view;
 
-/* heap.c, or whoever compiles this for another machine */
+/* heap.c */
 const struct tide_allocator *view_allocator(void);
 void view_heap_begin(void);
 
@@ -83,7 +82,8 @@ void view_record_end(void);
 /* look.c */
 uint32_t view_priority(const void *queue);
 bool view_is_in_order(const void *queue);
-/* What its next operation may take for granted; the epoch of the own axis may be an older one. */
+/* Returns the frontier that the queue's next operation knows; its epoch of the queue's own axis may
+ * be out of date. */
 const struct tide_frontier *view_position(const void *queue);
 const struct tide_frontier *view_death(const void *buffer, tide_axis *out_axis,
                                        uint64_t *out_epoch);
@@ -91,12 +91,13 @@ const struct tide_frontier *view_death(const void *buffer, tide_axis *out_axis,
 /* reuse.c */
 bool view_reuse_begin(void);
 void view_reuse_end(void);
-/* Its number, from 1; 0: out of memory. */
+/* Records the death frontier of a buffer. Returns the number of the free, from 1; 0: out of
+ * memory. */
 uint32_t view_reuse_freed(const void *buffer);
 
-/* recording.c: an array that grows; NULL: out of memory. */
+/* recording.c: appends `count` zeroed rows; NULL: out of memory. */
 void *view_add_row(struct rows *rows, size_t size, size_t count);
-/* The operation that has an epoch of a queue's axis; TIDE_VIEW_NONE: there is none. */
+/* Returns the operation with an epoch of a queue's axis; TIDE_VIEW_NONE: none has it. */
 uint32_t view_operation_at(tide_axis axis, uint64_t epoch);
 
 /* tell.c */
