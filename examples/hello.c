@@ -32,6 +32,6 @@ int main(void) {
   }
   if (status == TIDE_OK) status = tide_timeline_wait(said, 2, tide_after_ms(context, 1000));
   if (status != TIDE_OK) fprintf(stderr, "%s\n", tide_status_text(status));
-  tide_context_destroy(context); /* and the remaining objects */
+  tide_context_destroy(context); /* also destroys its objects */
   return status != TIDE_OK;
 }

@@ -47,6 +47,5 @@ int main(void) {
   must(tide_queue_retire_point(browser, taken, NULL));
   must(tide_point_wait(points, taken, TIDE_FOREVER));
   printf("and consumed: %u\n", tide_queue_priority(page));
-  exit(0);
-  tide_context_destroy(context);
+  tide_context_destroy(context); /* also destroys its objects */
 }

@@ -51,6 +51,5 @@ int main(void) {
   must(tide_queue_wait_point(draw, texture, 0, NULL));
   submit(draw, "draw the texture", &choice);
   must(tide_queue_drain(draw, TIDE_FOREVER));
-  exit(0); /* frames.c shows how the objects are destroyed */
-  tide_context_destroy(context);
+  tide_context_destroy(context); /* also destroys its objects */
 }

@@ -45,6 +45,22 @@ the browser will need it: 12, no more than its own
 its frame is there: 3
 and consumed: 8'
 
+# A file that is no whole number of pieces, and more of them than there are buffers.
+folder=$(mktemp -d) && head -c 1000001 /dev/urandom >"$folder/from"
+if "$BUILD/example-copy_file" "$folder/from" "$folder/to" >"$folder/printed" && cmp "$folder/from" "$folder/to" &&
+  grep -q ': 1000001 bytes by ' "$folder/printed"; then
+  echo "PASS copy_file"
+else
+  cat "$folder/printed"
+  echo "FAIL copy_file: it failed, or the copy differs"
+fi
+if "$BUILD/example-copy_file" "$folder/from" /dev/full 2>&1; then
+  echo "FAIL copy_file_to_a_full_device: it did not fail"
+else
+  echo "PASS copy_file_to_a_full_device"
+fi
+rm -r "$folder"
+
 # Short enough to be read at once.
 long=$(wc -l examples/*.c | awk '$2 != "total" && $1 >= 60 {print $2}')
 if [ -z "$long" ]; then echo "PASS under_60_lines"; else echo "FAIL under_60_lines: $long"; fi
