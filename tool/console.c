@@ -103,19 +103,21 @@ void tide_tool_watch_run(struct tide_run *run) {
   pthread_mutex_unlock(&lock);
 }
 
+/* Prints without stderr's lock: a write that stalls must not hold up an exit that flushes stderr.
+ */
 static void print_diagnosis(void) {
-  enum { ROOM = 1 << 16 };
+  enum { CAPACITY = 1 << 16 };
   struct tide_context *context = watched ? tide_run_context(watched) : NULL;
   clear_progress();
   if (!context) {
-    fputs("tidemark: nothing runs on queues just now\n", stderr);
+    dprintf(STDERR_FILENO, "tidemark: nothing runs on queues just now\n");
     return;
   }
-  char *text = malloc(ROOM);
+  char *text = malloc(CAPACITY);
   if (!text) return;
-  size_t length = tide_context_diagnose(context, text, ROOM);
-  if (!length) fputs("tidemark: nothing waits\n", stderr);
-  else fprintf(stderr, "%s%s", text, length >= ROOM ? "\n… and more\n" : "");
+  size_t length = tide_context_diagnose(context, text, CAPACITY);
+  dprintf(STDERR_FILENO, "%s%s", length ? text : "tidemark: nothing waits\n",
+          length >= CAPACITY ? "\n… and more\n" : "");
   free(text);
 }
 
