@@ -12,12 +12,12 @@ static void must(enum tide_status status) {
   if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
 }
 
-static enum tide_status describe(const void *arguments, struct tide_io *out_io) {
-  *out_io = *(const struct tide_io *)arguments; /* an operation's argument is its transfer */
+static enum tide_status get_transfer(const void *arguments, struct tide_io *out_io) {
+  *out_io = *(const struct tide_io *)arguments; /* of each operation here */
   return TIDE_OK;
 }
-static const struct tide_file_ops read_ops = {{TIDE_OPS_FILE}, TIDE_IO_READ, describe};
-static const struct tide_file_ops write_ops = {{TIDE_OPS_FILE}, TIDE_IO_WRITE, describe};
+static const struct tide_file_ops read_ops = {{TIDE_OPS_FILE}, TIDE_IO_READ, get_transfer};
+static const struct tide_file_ops write_ops = {{TIDE_OPS_FILE}, TIDE_IO_WRITE, get_transfer};
 static const struct tide_body_class reads = {.name = "read", .ops = &read_ops.ops};
 static const struct tide_body_class writes = {.name = "write", .ops = &write_ops.ops};
 
@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
   struct tide_context *context;
   struct tide_device *files;
   struct tide_queue *reader, *writer;
-  struct tide_timeline *filled, *written; /* piece n has been read, has been written: n */
+  struct tide_timeline *filled, *written; /* reach n once piece n was read, was written */
   must(tide_context_create(NULL, &context));
   must(tide_file_open(context, NULL, &files));
   must(tide_queue_create(files, NULL, &reader));
@@ -39,9 +39,9 @@ int main(int argc, char **argv) {
   must(tide_timeline_create(context, NULL, &written));
   uint64_t size = (uint64_t)info.st_size, pieces = (size + PIECE - 1) / PIECE;
   for (uint64_t n = 1, at = 0; n <= pieces; n++, at += PIECE) {
-    struct tide_io in = {from, buffers[n % BUFFERS], size - at < PIECE ? size - at : PIECE, at,
-                         argv[1]};
-    struct tide_io out = {to, in.data, in.size, at, argv[2]};
+    uint64_t length = size - at < PIECE ? size - at : PIECE;
+    struct tide_io in = {from, buffers[n % BUFFERS], length, at, argv[1]};
+    struct tide_io out = {to, buffers[n % BUFFERS], length, at, argv[2]};
     struct tide_operation read = {.body = &reads,
                                   TIDE_ARGUMENTS(in),
                                   TIDE_WAITS({written, n > BUFFERS ? n - BUFFERS : 0}),

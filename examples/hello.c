@@ -1,9 +1,9 @@
-/* Hello: two queues, and one value between them. */
+/* Hello: two queues, ordered by one timeline. */
 #include <stdio.h>
 #include <tidemark/tidemark.h>
 
 static enum tide_status say(void *arguments) {
-  puts(*(const char **)arguments);
+  puts(*(const char **)arguments); /* the operation's copy of the pointer */
   return TIDE_OK;
 }
 static const struct tide_body_class says = {.name = "say", .host = say};

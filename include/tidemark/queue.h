@@ -3,26 +3,28 @@
  * The model. A *queue* belongs to a device and is first-in-first-out. An *operation* waits for
  * timeline values, names buffers, has a body, and signals timeline values when it has finished. A
  * submit copies the operation. Afterwards the library references no memory of the caller, except
- * the memory that a body's arguments point to.
+ * the memory that a body's arguments point to. A signal's *record* (timeline.h) has the frontier of
+ * its operation.
  *
- * A queue has a position: the epoch that it assigned last, and the past that its next operation may
- * rely on. When an operation enters, each of its waits falls into one class:
+ * A queue has a position: the epoch that it assigned last, and the frontier of its next operation,
+ * which lists the past that it may rely on. When an operation enters, each of its waits falls into
+ * one class:
  *
  *   failed    the awaited record has failed: the operation will fail, in queue order
  *   resolved  the value is reached: its record's frontier is imported, no wait remains
  *   elided    a submitted operation will reach the value, and the queue's frontier (with those
  *             of the other waits) already implies it: no wait remains
  *   issued    the wait remains
- *   held      no submitted operation will reach the value: the operation keeps its position in
- *             the queue and is classified again when such an operation is submitted
+ *   held      no submitted operation will reach the value: the operation keeps its turn in the
+ *             queue and is classified again when such an operation is submitted
  *
  * An operation has *finished* when its body ended, or was skipped because the operation failed, and
- * all of these have finished: its predecessors in the queue, and the signallers of all records that
- * it imported. So the epochs of a queue finish in order, and an operation that fails does so *in
- * queue order*, too. A finished epoch is published to the tracker first, then its signals with
- * their records.
+ * all of these have finished: its predecessors in the queue, and the signallers of all records
+ * whose frontiers it imported. So the epochs of a queue finish in order, and an operation that
+ * fails does so *in queue order*, too. A finished epoch is published to the tracker first, then its
+ * signals with their records.
  *
- * Failures. A body that fails fails the operation's signals. Operations that wait for those fail
+ * Failures. If a body fails, the signals of its operation fail. Operations that wait for those fail
  * with the first cause, without running. Unrelated operations go on, also behind the failed one in
  * its queue; in a channel they do not (channel.h).
  *
@@ -78,22 +80,22 @@ struct tide_body_class {
   /* The description for devices that run no host functions; NULL: none. */
   const struct tide_body_ops *ops;
   /* The body never waits. A thread may then take up to sixteen such operations at once, which saves
-   * most of the cost of handing one out. Each of them counts as finished once all of them are.
+   * most of the cost of handing one out. None of them counts as finished before all of them are.
    *
    * The number adapts. A thread starts with one, and judges by the last body that it ran, of any
    * class: bodies longer than some microseconds reduce the number, down to one; short ones raise it
    * again. When short operations arrive in a stream, the thread lets some accumulate first, for 3
-   * us at most. It then waits for the next submitting thread, for 8 us at most, to hand it more.
-   * That submit takes longer: it publishes and hands out up to sixteen operations. Neither delay
-   * happens while a thread blocks until a value is reached.
+   * us at most. It then waits for the next submit, for 8 us at most. That submit does extra work
+   * for it: it publishes the finished operations, and hands it up to sixteen new ones. Neither
+   * delay happens while a thread blocks until a value is reached.
    *
    * A thread takes operations one at a time from a channel, where the next command runs only if the
-   * one before succeeded. It also does so when a sink, even one of failures alone, wants times: the
-   * time of a batch would be that of all its operations. */
+   * one before succeeded. It also does so when a sink, even one of failures alone, wants times: all
+   * operations of a batch would have the same time. */
   bool non_blocking;
   /* Called once for each accepted operation, when it is over, with any outcome: nothing of the
-   * operation is used any more. Runs under the scheduler's lock: it takes a note, and calls no
-   * function of this library. NULL: no call. */
+   * operation is used any more. Runs under the scheduler's lock, so it calls no function of this
+   * library. NULL: no call. */
   void (*over)(void *arguments);
   /* The body only fails. A simulation, which runs no bodies, then fails the operation too. */
   bool fails;
@@ -111,7 +113,7 @@ struct tide_wait {
 struct tide_signal {
   struct tide_timeline *timeline;
   uint64_t value;
-  bool external; /* ordered by means invisible to the library: the record carries no knowledge */
+  bool external; /* ordered by means invisible to the library: the record has no frontier */
 };
 
 enum tide_access { TIDE_READ = 1, TIDE_WRITE = 2, TIDE_READ_WRITE = 3 };

@@ -258,7 +258,7 @@ static enum tide_status alloc_locked(struct tide_pool *pool, size_t size,
   *out_buffer = NULL;
   if (request.size == 0) return TIDE_NOMEM;
   if (pool->live >= pool->buffers) return TIDE_FULL;
-  if (!tide_pool_preallocate_locked(pool) || !tide_best_fit(pool, &request, &choice))
+  if (!tide_pool_preallocate_locked(pool) || !tide_reuse_choose(pool, &request, &choice))
     return TIDE_NOMEM;
   if (pool->live >= pool->buffers) return TIDE_FULL;
   tide_block_take(pool, choice.block, request.size);

@@ -111,8 +111,8 @@ static bool try_attempt(struct tide_pool *pool, const struct tide_request *reque
   return look_in_blocks(pool, request, attempt, looks, out_choice);
 }
 
-bool tide_best_fit(struct tide_pool *pool, const struct tide_request *request,
-                   struct tide_choice *out_choice) {
+bool tide_reuse_choose(struct tide_pool *pool, const struct tide_request *request,
+                       struct tide_choice *out_choice) {
   bool has_refused = false;
   tide_pool_step_grace(pool);
   for (const struct attempt *at = order_of(pool, request); at->effort != END; at++) {

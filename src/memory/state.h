@@ -197,8 +197,8 @@ struct tide_request {
 /* Finds a block by the pool's policy; the lock may be let go meanwhile. Needs spares, and leaves
  * some if true. False: no memory, or another thread is about to add a chunk that may spare a gap
  * wait; then tide_source_await_locked waits for that chunk. */
-bool tide_best_fit(struct tide_pool *pool, const struct tide_request *request,
-                   struct tide_choice *out_choice);
+bool tide_reuse_choose(struct tide_pool *pool, const struct tide_request *request,
+                       struct tide_choice *out_choice);
 
 /* ---- preallocated.c ---------------------------------------------------------------- */
 

@@ -120,8 +120,6 @@ void tide_channel_recover(const struct tide_op *op);
 /* ---- advance.c ---- */
 /* Starts operations in epoch order, as far as they may start. */
 void tide_queue_advance(struct tide_queue *queue);
-/* Publishes done operations in epoch order. */
-void tide_queue_publish(struct tide_queue *queue);
 /* Moves next_start beyond the operations that have started. */
 void tide_queue_skip_started(struct tide_queue *queue);
 /* Does tide_device_exchange with the lock held. */
@@ -140,13 +138,17 @@ static inline struct tide_node *tide_wait_queue(struct tide_op *op, struct tide_
   at->node.kind = TIDE_NODE_PLAIN;
   return &at->node;
 }
-/* Marks the operation done, after its body has run or was skipped. Publication follows in epoch
- * order. */
-void tide_op_finish(struct tide_op *op, enum tide_status status);
 void tide_finish_fire(struct tide_node *node, enum tide_status status);
 /* Handle a fired node, with the lock held. */
 void tide_wait_fired(struct tide_node *node);
 void tide_finish_fired(struct tide_op *op);
+
+/* ---- publication.c ---- */
+/* Marks the operation done, after its body has run or was skipped. Publication follows in epoch
+ * order. */
+void tide_op_finish(struct tide_op *op, enum tide_status status);
+/* Publishes done operations in epoch order. */
+void tide_queue_publish(struct tide_queue *queue);
 
 /* ---- changes.c ---- */
 void tide_queue_open_priority(struct tide_queue *queue, uint8_t base);
