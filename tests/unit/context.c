@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include "base/atomic.h"
+#include "causal/context_state.h"
 #include "tidemark/tidemark.h"
 
 #include <pthread.h>
@@ -345,12 +346,16 @@ static void *submit_and_wait(void *self) {
   return NULL;
 }
 
+static void await_blocked_submit(const struct tide_context *context) {
+  while (!tide_load_acquire(&context->waiting)) sched_yield();
+}
+
 TEST(a_waiting_submit_hears_of_the_queues_end) {
   struct filled f;
   pthread_t thread;
   fill(&f);
   CHECK(pthread_create(&thread, NULL, submit_and_wait, &f) == 0);
-  usleep(2000);
+  await_blocked_submit(f.context);
   tide_queue_destroy(f.queue);
   CHECK(pthread_join(thread, NULL) == 0);
   CHECK_STATUS(answer, TIDE_CANCELLED);
@@ -369,7 +374,7 @@ TEST(a_waiting_submit_hears_of_a_lost_device) {
   CHECK_OK(tide_queue_submit(f.queue, &f.operation, NULL, NULL));
   CHECK_EQ_U64(tide_device_exchange(f.cpu, NULL, 0, &work, 1, NULL), 1);
   CHECK(pthread_create(&thread, NULL, submit_and_wait, &f) == 0);
-  usleep(2000);
+  await_blocked_submit(f.context);
   tide_device_lose(f.cpu, TIDE_LOST);
   CHECK(pthread_join(thread, NULL) == 0);
   CHECK_STATUS(answer, TIDE_LOST);
