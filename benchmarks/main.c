@@ -87,14 +87,18 @@ static _Noreturn void work_apart(const char *(*work)(const void *what, double *o
   _exit(write(to, &answer, sizeof answer) == sizeof answer ? 0 : 1);
 }
 
-/* A benchmark that found something wrong has said so, and ended with 1: so do we. */
-static const char *bury(pid_t child, bool late) {
+static bool crashed; /* a child was killed by a signal */
+
+/* A child that found an error has printed it, and exited with 1: so does this process. */
+static const char *reap(pid_t child, bool late) {
   int status = 0;
   if (late) kill(child, SIGKILL);
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (late) return "it did not end within a minute";
   if (WIFEXITED(status) && WEXITSTATUS(status) == 1) exit(1);
-  return WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : NULL;
+  if (!WIFSIGNALED(status)) return NULL;
+  crashed = true;
+  return strsignal(WTERMSIG(status));
 }
 
 const char *bench_apart(const char *(*work)(const void *what, double *out_values), const void *what,
@@ -110,7 +114,7 @@ const char *bench_apart(const char *(*work)(const void *what, double *out_values
   bool late = poll(&wait, 1, APART_MS) == 0;
   bool whole = !late && read(ends[0], &answer, sizeof answer) == sizeof answer;
   close(ends[0]);
-  const char *why = bury(child, late);
+  const char *why = reap(child, late);
   memcpy(out_values, answer.values, sizeof answer.values);
   if (whole && answer.why[0]) return strdup(answer.why); /* few, and kept until the end */
   return whole ? NULL : why ? why : "it ended without an answer";
@@ -150,12 +154,20 @@ static double measure(const struct side *side, void *state) {
   return (double)time_of(side, state, side->count) / (double)side->count;
 }
 
-static void ask(struct result *result, unsigned side, uint32_t round) {
+static const char *measure_side(struct result *result, unsigned side, double *values) {
   const struct bench_contest *contest = result->figure->contest;
+  bool before = crashed;
+  crashed = false;
+  const char *why = contest->measure(contest->what, side, values);
+  result->sides[side].has_crashed = crashed;
+  crashed |= before;
+  return why;
+}
+
+static void ask(struct result *result, unsigned side, uint32_t round) {
   double values[BENCH_VALUES];
   for (unsigned v = 0; v < BENCH_VALUES; v++) values[v] = NAN;
-  if (!result->sides[side].why)
-    result->sides[side].why = contest->measure(contest->what, side, values);
+  if (!result->sides[side].why) result->sides[side].why = measure_side(result, side, values);
   for (unsigned v = 0; v < result->value_count; v++) rounds_of[side][v][round] = values[v];
 }
 
@@ -233,7 +245,9 @@ static void print_smoke(const struct result *result) {
   }
   for (unsigned i = 0; i < result->side_count; i++) {
     const struct side_result *side = &result->sides[i];
-    if (side->why) printf("SKIP %s/%s, %s: %s\n", group, name, side->name, side->why);
+    if (side->why)
+      printf("%s %s/%s, %s: %s\n", side->has_crashed ? "FAIL" : "SKIP", group, name, side->name,
+             side->why);
     else printf("PASS %s/%s, %s\n", group, name, side->name);
   }
 }
@@ -387,5 +401,5 @@ int main(int argc, char **argv) {
   if (folder && !list) plot(folder);
   for (size_t i = 0; i < result_count; i++) free(results[i]);
   if (found == 0) fprintf(stderr, "tidemark-bench: no figure has such a name; see --list\n");
-  return found == 0 ? 2 : 0;
+  return found == 0 ? 2 : smoke && crashed;
 }

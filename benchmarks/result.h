@@ -15,7 +15,8 @@ struct spread {
 
 struct side_result {
   const char *name;
-  const char *why; /* NULL, or why it was skipped */
+  const char *why;  /* NULL, or why it was skipped */
+  bool has_crashed; /* a process of it was killed by a signal */
   struct spread value[BENCH_VALUES];
   struct spread ratio[BENCH_VALUES]; /* how many times better ours is */
   double bound[BENCH_VALUES];        /* the ratio is at least this, with 95 % confidence */

@@ -113,7 +113,7 @@ struct line {
 static struct tide_context *context;
 
 static void context_once(void) {
-  if (!context->platform) BENCH_CHECK(tide_context_create(NULL, &context) == TIDE_OK);
+  if (!context) BENCH_CHECK(tide_context_create(NULL, &context) == TIDE_OK);
 }
 
 static void line_init(struct line *line, enum side side) {
