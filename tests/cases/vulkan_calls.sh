@@ -84,17 +84,17 @@ for mode in explain audit explore,seed=2; do
 done
 
 # Without the tool: SIGQUIT asks a hanging program for its report, on stderr; it goes on.
-# (Sent again, as the handler is there once the instance is made.)
+# (Sent again: the handler is there once the instance is made, and the cycle once both threads wait.)
 VK_INSTANCE_LAYERS=VK_LAYER_TIDEMARK_causality VK_ADD_LAYER_PATH=$layers timeout 60 "$calls" crossed >out 2>err &
 process=$!
 why="no report came"
 for _ in $(seq 200); do
   main=$(pgrep -P $process | head -n 1)
   if [ -n "$main" ] && grep -q 'SigCgt:.*[4567cdef]$' "/proc/$main/status" 2>/dev/null; then kill -QUIT "$main"; fi
-  if grep -q '^end$' err; then why=; break; fi
+  if grep -q 'text .*CYCLE' err; then why=; break; fi
   sleep 0.1
 done
-[ -n "$why" ] || grep -q 'text .*CYCLE' err || why=$(excerpt err)
+[ -z "$why" ] || [ ! -s err ] || why="no cycle in $(excerpt err)"
 [ -n "$why" ] || kill -0 "$main" || why="the program has ended"
 kill -KILL "$main" 2>/dev/null
 wait $process 2>/dev/null
