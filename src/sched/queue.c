@@ -340,10 +340,18 @@ enum tide_status tide_queue_cancel(struct tide_queue *queue, uint64_t sequence) 
 
 /* ---- waiting for the queue: draining, and for capacity ---------------------------------- */
 
-void tide_queue_wake_waiters(struct tide_queue *queue) {
+void tide_queue_wake_parked(struct tide_queue *queue) {
   const struct tide_platform *platform = tide_sched_platform(queue->sched);
+  queue->parked = false;
   tide_fetch_add(&queue->changes, 1u);
   platform->wake(platform->self, &queue->changes, UINT32_MAX);
+}
+
+/* Announces a thread that is about to park, under the lock. Returns the change count that it has
+ * seen. */
+static uint32_t begin_parking(struct tide_queue *queue) {
+  queue->parked = true;
+  return tide_load_relaxed(&queue->changes);
 }
 
 /* Blocks until the queue's change count differs from `seen`. False if the deadline has passed. */
@@ -386,7 +394,7 @@ enum tide_status tide_queue_drain(struct tide_queue *queue, uint64_t deadline) {
   queue->waiters++;
   bool found = drain_target(queue, sequence, &epoch), in_time = true;
   while (!found && in_time) {
-    uint32_t seen = tide_load_relaxed(&queue->changes);
+    uint32_t seen = begin_parking(queue);
     tide_sched_leave(sched);
     in_time = await_change(queue, seen, deadline);
     tide_sched_enter(sched);
@@ -407,16 +415,19 @@ enum tide_status tide_queue_submit_wait(struct tide_queue *queue,
                                         const struct tide_operation *operation, uint64_t deadline,
                                         uint64_t *out_sequence, struct tide_diag *diag) {
   struct tide_sched *sched = queue->sched;
-  enum tide_status status;
-  uint32_t seen;
   /* Counted before the first attempt: from here on a destroyed queue keeps its storage. */
   tide_sched_enter(sched);
   queue->waiters++;
   tide_sched_leave(sched);
-  do {
-    seen = tide_load_acquire(&queue->changes);
+  enum tide_status status = tide_queue_submit(queue, operation, out_sequence, diag);
+  bool in_time = true;
+  while (status == TIDE_FULL && in_time) {
+    tide_sched_enter(sched);
+    uint32_t seen = begin_parking(queue);
+    tide_sched_leave(sched);
     status = tide_queue_submit(queue, operation, out_sequence, diag);
-  } while (status == TIDE_FULL && await_change(queue, seen, deadline));
+    if (status == TIDE_FULL) in_time = await_change(queue, seen, deadline);
+  }
   tide_sched_enter(sched);
   queue->waiters--; /* a queue destroyed meanwhile may be freed from now on */
   tide_sched_look(queue);

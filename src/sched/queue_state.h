@@ -104,7 +104,8 @@ struct tide_queue {
   struct tide_queue_channel *channel; /* NULL: not a channel */
   struct tide_channel_failure failure;
   bool ready, look, retry_held, closing;
-  uint32_t changes; /* atomic, waited on: counts up while `waiters` > 0 */
+  bool parked;      /* a thread parks until `changes` counts up; false again at the wake */
+  uint32_t changes; /* atomic, waited on: counts up if `parked` */
   uint32_t waiters; /* threads that drain the queue, or wait for capacity; they keep its storage */
   struct tide_wait_node turn[TIDE_WAITS_FEW];
   char label[TIDE_LABEL_SIZE];

@@ -56,11 +56,12 @@ void tide_op_fail_early(struct tide_op *op, enum tide_status status);
 void tide_op_give_up_waits(struct tide_op *op);
 /* Cancels the queue's operations, and frees the queue after the last one. */
 void tide_queue_destroy_locked(struct tide_queue *queue);
-/* Wakes the threads that drain the queue or wait for capacity. */
-void tide_queue_wake_waiters(struct tide_queue *queue);
-/* Wakes the waiters, if any: the held list has changed, or storage of an operation came free. */
+/* Wakes the parked threads that drain the queue or wait for capacity. */
+void tide_queue_wake_parked(struct tide_queue *queue);
+/* Wakes parked threads, if any: the held list has changed, or storage of an operation came free. A
+ * thread that waits for the progress timeline instead is no such one: it costs no wake. */
 static inline void tide_queue_notify_waiters(struct tide_queue *queue) {
-  if (__builtin_expect(queue->waiters != 0, 0)) tide_queue_wake_waiters(queue);
+  if (__builtin_expect(queue->parked, 0)) tide_queue_wake_parked(queue);
 }
 
 /* ---- enter.c ---- */

@@ -346,7 +346,7 @@ static void *submit_and_wait(void *self) {
   return NULL;
 }
 
-static void await_blocked_submit(const struct tide_context *context) {
+static void await_blocked_thread(const struct tide_context *context) {
   while (!tide_load_acquire(&context->waiting)) sched_yield();
 }
 
@@ -355,7 +355,7 @@ TEST(a_waiting_submit_hears_of_the_queues_end) {
   pthread_t thread;
   fill(&f);
   CHECK(pthread_create(&thread, NULL, submit_and_wait, &f) == 0);
-  await_blocked_submit(f.context);
+  await_blocked_thread(f.context);
   tide_queue_destroy(f.queue);
   CHECK(pthread_join(thread, NULL) == 0);
   CHECK_STATUS(answer, TIDE_CANCELLED);
@@ -374,12 +374,47 @@ TEST(a_waiting_submit_hears_of_a_lost_device) {
   CHECK_OK(tide_queue_submit(f.queue, &f.operation, NULL, NULL));
   CHECK_EQ_U64(tide_device_exchange(f.cpu, NULL, 0, &work, 1, NULL), 1);
   CHECK(pthread_create(&thread, NULL, submit_and_wait, &f) == 0);
-  await_blocked_submit(f.context);
+  await_blocked_thread(f.context);
   tide_device_lose(f.cpu, TIDE_LOST);
   CHECK(pthread_join(thread, NULL) == 0);
   CHECK_STATUS(answer, TIDE_LOST);
   tide_device_certify(f.cpu);
   close_context(f.context);
+}
+
+static uint32_t wakes;
+static void count_wake(void *self, const uint32_t *word, uint32_t count_) {
+  tide_fetch_add(&wakes, 1u);
+  tide_platform_linux()->wake(self, word, count_);
+}
+
+static void *drain_queue(void *queue) {
+  CHECK_OK(tide_queue_drain(queue, TIDE_FOREVER));
+  return NULL;
+}
+
+/* A drain waits for one value, so the operations before it wake no thread. */
+TEST(a_drain_is_woken_by_the_last_operation) {
+  enum { COUNT = 100 };
+  static const struct tide_backend backend = {.name = "own", .in_order = true, .kick = no_kick};
+  struct tide_platform platform = *tide_platform_linux();
+  struct tide_operation operation = {.body = &counting};
+  struct tide_context *context;
+  struct tide_device *device;
+  struct tide_queue *queue;
+  struct tide_work *work = NULL;
+  pthread_t thread;
+  platform.wake = count_wake;
+  CHECK_OK(tide_context_create(TIDE_PARAMS(tide_context_params, .platform = &platform), &context));
+  CHECK_OK(tide_device_open(context, &backend, "own", &device));
+  CHECK_OK(tide_queue_create(device, NULL, &queue));
+  for (int i = 0; i < COUNT; i++) CHECK_OK(tide_queue_submit(queue, &operation, NULL, NULL));
+  CHECK(pthread_create(&thread, NULL, drain_queue, queue) == 0);
+  await_blocked_thread(context);
+  while (tide_device_exchange(device, &work, work != NULL, &work, 1, NULL)) {}
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK(tide_load_acquire(&wakes) < COUNT / 2); /* of the lock, and of the drain */
+  tide_context_destroy(context);
 }
 
 TEST(deadlines_are_absolute_and_do_not_wrap) {
@@ -400,4 +435,5 @@ TEST_MAIN(CASE(an_empty_context), CASE(objects_that_operations_use),
           CASE(a_submit_waits_for_capacity_up_to_its_deadline),
           CASE(a_waiting_submit_hears_of_the_queues_end),
           CASE(a_waiting_submit_hears_of_a_lost_device),
+          CASE(a_drain_is_woken_by_the_last_operation),
           CASE(deadlines_are_absolute_and_do_not_wrap))
