@@ -1,6 +1,7 @@
 /* Workers that ask whoever submits to do their exchanges, and all that may happen meanwhile: each
  * operation runs once, with its own arguments, and each call is made once, or is cancelled. */
 #include "causal/context_state.h"
+#include "device/workers.h"
 #include "harness.h"
 #include "sched/delegation.h"
 #include "tidemark/tidemark.h"
@@ -174,6 +175,19 @@ static void *submitting(void *argument) {
   return NULL;
 }
 
+/* Waits until no worker has work: of a lost device each returns what it runs, and gets no more.
+ * Then the device may be certified. */
+static void await_idle_workers(struct tide_device *device) {
+  struct tide_workers *pool = tide_device_backend(device)->self;
+  const struct tide_platform *platform = w->context->platform;
+  for (uint32_t parked = 0; parked < pool->count; sched_yield()) {
+    tide_lock_take(&pool->lock, platform);
+    parked = 0;
+    for (struct tide_worker *at = pool->parked; at; at = at->next_parked) parked++;
+    tide_lock_give(&pool->lock);
+  }
+}
+
 static void go(uint64_t seed, uint32_t workers, uint32_t spin, bool check, enum ending ending) {
   struct tide_cpu_params cpu = {.struct_size = sizeof cpu, .workers = workers, .spin_ns = spin};
   struct tide_context_params context = {.struct_size = sizeof context, .check = check};
@@ -198,6 +212,7 @@ static void go(uint64_t seed, uint32_t workers, uint32_t spin, bool check, enum 
     for (int q = 0; q < QUEUES; q++) CHECK_OK(tide_queue_drain(w->queues[q], TIDE_FOREVER));
   if (ending == LOSE) {
     tide_device_lose(w->device, TIDE_LOST);
+    await_idle_workers(w->device);
     tide_device_certify(w->device);
   }
   for (int q = 0; q < QUEUES; q++) tide_queue_destroy(w->queues[q]);
