@@ -30,6 +30,52 @@
  * tide_work_is_cancelled, ends cancelled work early where it can, and returns it like any other
  * work. The memory of such work stays in use until then.
  *
+ * Running ahead. A backend with `ahead` gets operations *before they may start*, and the device
+ * keeps the waits that remain. The device has *hardware queues*; each queue uses one of them for
+ * life. A hardware queue starts its submissions in the order of their numbers, may overlap them,
+ * and a wait of one holds back all behind it. A work goes through these states:
+ *
+ *     given     an exchange has returned it; the backend records it
+ *     out       the backend has returned it with TIDE_OK: its native submit has succeeded
+ *     refused   ... with another status: nothing of it is on the device; the operation fails
+ *     over      tide_device_over: its submission, and all before on the hardware queue, have ended
+ *
+ * tide_work_submission describes a given work: its number on its hardware queue, from 1, and its
+ * waits. These order execution and memory: all that the awaited submissions wrote, or had to see,
+ * is visible to this one and to all later ones of its hardware queue. So a wait that is over
+ * already must be submitted all the same. A barrier is a wait, too: for all earlier submissions of
+ * the hardware queue, and before all later ones. Only submissions that are out are waited for, so
+ * nothing depends on a work that is given and may still be refused. The numbers of refused works
+ * are never used.
+ *
+ * At most `ahead` submissions are given or out and not over: of a queue, and of all queues of a
+ * hardware queue together. Their numbers may span more, as those of refused works lie between.
+ *
+ * One thread at a time records and submits for a device, and returns the works in the order of the
+ * exchanges. Arguments that the execution needs are copied: a work ends with its return, and all
+ * works of a lost device end with tide_device_certify. A body that has failed with some of its
+ * commands on the device already: tide_work_fail, then return it with status TIDE_OK as out. A work
+ * without a body is an empty submission, with its waits.
+ *
+ * tide_device_awaited returns the submission that some waiter needs the end of. The backend sleeps
+ * until its end, or until `kick`; so no thread wakes for each operation. A kick means: exchange
+ * again, and ask again for each hardware queue. Such kicks are not bounded by `hands`. Another
+ * thread than the submitting one may listen, and report ends before the works are returned.
+ *
+ * An operation that is out runs: tide_queue_cancel returns TIDE_BUSY. A device that runs ahead
+ * returns no failures: it succeeds, or it is lost. An operation may have run in vain: when its end
+ * is published, a failure that it depends on may have come meanwhile.
+ *
+ * A lost device's submissions are waited for by other devices of its group. After
+ * tide_device_certify, the scheduler calls `release` for each submission once all that it depended
+ * on is published; the backend then ends these waits from the host. A device stays open as long as
+ * submissions of others wait for its own. A wait that ends so makes visible all that was reported
+ * as over before the call, as a signal of the host does.
+ *
+ * A body class with `waits_inside`, and a collective's part, is given only when it may start. Works
+ * that it waits for belong on other hardware queues, since all that is behind it there ends after
+ * it. `sequential` excludes `ahead`; `cancel` is not called for what is given or out.
+ *
  * Memory order: a body's writes are visible to all work that starts after the exchange that
  * reported the body done. A backend that passes work to other hardware must ensure this.
  *
@@ -79,6 +125,26 @@ TIDE_API const char *tide_work_label(const struct tide_work *work);
  * code and text. Without memory only the status is kept. */
 TIDE_API void tide_work_fail(struct tide_work *work, const struct tide_failure *why);
 
+/* A wait that the device keeps. */
+struct tide_native_wait {
+  struct tide_device *device; /* a device of the same group */
+  uint32_t hardware_queue;    /* index in that device */
+  uint64_t submission;
+};
+#define TIDE_HARDWARE_QUEUES_MAX 8 /* the sum over the devices of one group */
+
+struct tide_submission {
+  uint32_t hardware_queue; /* index in the work's device */
+  uint64_t number;         /* on the hardware queue, from 1 */
+  bool barrier;            /* waits for all earlier submissions of the hardware queue */
+  uint32_t wait_count;
+  struct tide_native_wait waits[TIDE_HARDWARE_QUEUES_MAX]; /* at most one per hardware queue */
+};
+/* Describes a given work of a device that runs ahead. Only the thread that has the work calls it.
+ */
+TIDE_API void tide_work_submission(const struct tide_work *work,
+                                   struct tide_submission *out_submission);
+
 struct tide_backend {
   const char *name;
   bool in_order; /* operations of one queue complete in order */
@@ -106,10 +172,23 @@ struct tide_backend {
   /* Called by tide_device_close after the last work was returned and the last kick has ended. Joins
    * the executor's threads, and frees everything that `self` owns. NULL: nothing to stop. */
   void (*stop)(void *self);
+
+  /* ---- running ahead ---- */
+  /* Operations of a queue that may be given or out at once; 0: the device keeps no waits. Bounds
+   * the memory, and the number of operations that start before one of a higher priority. */
+  uint32_t ahead;
+  uint32_t hardware_queues; /* 0: 1 */
+  /* Devices with the same address here wait for each other's submissions. NULL: only for their own.
+   */
+  const void *group;
+  /* Ends all waits for submissions of this lost device up to `number`. Any thread, no lock held;
+   * calls may overlap, and a lower number changes nothing. NULL: no other device waits for them. */
+  void (*release)(void *self, uint32_t hardware_queue, uint64_t number);
 };
 
 /* Opens a device on a backend, which is copied; `self` outlives the device. The label is copied,
- * cut at 31 bytes; NULL: none. TIDE_NOMEM; or the status of `start`. */
+ * cut at 31 bytes; NULL: none. TIDE_NOMEM; TIDE_INVALID: `ahead` and `sequential`; TIDE_FULL: the
+ * group has more than TIDE_HARDWARE_QUEUES_MAX hardware queues; or the status of `start`. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_open(struct tide_context *context,
                                                            const struct tide_backend *backend,
                                                            const char *label,
@@ -125,6 +204,14 @@ TIDE_API struct tide_context *tide_device_context(const struct tide_device *devi
 TIDE_API size_t tide_device_exchange(struct tide_device *device, struct tide_work *const *done,
                                      size_t done_count, struct tide_work **out_work, size_t most,
                                      bool *out_more);
+
+/* Reports that the submissions of a hardware queue up to `number` have ended, and that their writes
+ * are visible to the host. Any thread. A number that was not given is ignored. */
+TIDE_API void tide_device_over(struct tide_device *device, uint32_t hardware_queue,
+                               uint64_t number);
+/* Returns the number of the submission that must end next; 0: none is out. Changes of the
+ * result to a lower number cause a kick. */
+TIDE_API uint64_t tide_device_awaited(struct tide_device *device, uint32_t hardware_queue);
 
 /* Loses the device: all unfinished operations fail with `status`. Waits on the host end at once;
  * waits for a queue's progress end once the device is certified. Taken work must not be returned

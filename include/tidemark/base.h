@@ -186,9 +186,25 @@ enum tide_event_kind {
   TIDE_EVENT_STALL,  /* the body faults on data that has not arrived: it waits for value `value` of
                         timeline `object`, for the buffer `label` */
   TIDE_EVENT_RESUME, /* the data arrived, or its timeline failed: status */
-  TIDE_EVENT_GAP /* a gap wait: the last users of a buffer's memory must finish before the operation
-                    starts; `object` is the buffer */
+  TIDE_EVENT_GAP,    /* a gap wait: the last users of a buffer's memory must finish before the
+                        operation starts; `object` is the buffer */
+  TIDE_EVENT_KEPT, /* on a device that runs ahead: by which means an issued wait, or a gap wait, of
+                      the operation is kept; detail: enum tide_primitive, | TIDE_KEPT_GAP. Before
+                      OUT, or before the operation's failure */
+  TIDE_EVENT_OUT   /* instead of START: the operation was submitted to a device that runs ahead, and
+                      starts when the device's waits allow it; `detail` is the hardware queue, `value`
+                      the number of the submission there */
 };
+
+/* The means by which a wait is kept. */
+enum tide_primitive {
+  TIDE_PRIMITIVE_HOST,        /* the host has given the operation out after the wait */
+  TIDE_PRIMITIVE_IMPLIED,     /* none: another wait of the hardware queue brings it */
+  TIDE_PRIMITIVE_BARRIER,     /* all earlier submissions of the same hardware queue are over */
+  TIDE_PRIMITIVE_NATIVE_WAIT, /* a submission to another hardware queue is over */
+  TIDE_PRIMITIVE_REACHED      /* such a wait that is over: it orders memory alone */
+};
+#define TIDE_KEPT_GAP 256u /* bit of KEPT's `detail`: a gap wait; `object` is the buffer */
 
 struct tide_frontier;
 
@@ -207,9 +223,9 @@ struct tide_event {
   const char *label;     /* the label of the operation, or of the object; may be NULL */
   const char *object_label;
   uint64_t cause_axis; /* WAIT_CLASS: the record's signaller; ALLOC, GAP: the signaller of the
-                          buffer's past; 0 = none */
+                          buffer's past; KEPT: the awaited operation; 0 = none */
   uint64_t cause_epoch;
-  uint64_t cause_value;                 /* WAIT_CLASS: the record's own value */
+  uint64_t cause_value; /* WAIT_CLASS: the record's own value; KEPT: the submission's number */
   const struct tide_frontier *frontier; /* valid during the call; ENTER: the known past; SIGNAL: the
                                            record's; ALLOC, GAP: the buffer's past */
   enum tide_status status;

@@ -76,6 +76,13 @@ struct tide_context_stats {
   uint64_t waits, waits_failed, waits_resolved, waits_elided, waits_issued;
   uint64_t held;      /* operations that were held at submit */
   uint64_t gap_waits; /* execution-only waits for buffers */
+  /* Waits, gap waits too, that a device has kept: the awaited operation was out, and the host had
+   * not seen its end. All other issued waits were kept by the host. */
+  uint64_t waits_by_device;
+  /* Orders to devices that run ahead: waits for another hardware queue, barriers, and waits
+   * that are over but order memory. */
+  uint64_t native_waits, barriers, reached_waits;
+  uint64_t ran_in_vain; /* operations that were out when an awaited one failed */
   uint64_t signals, reclassified;
   uint64_t picks, kicks;
   uint64_t tainted;                         /* operations that entered with a tainted frontier */

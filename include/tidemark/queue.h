@@ -97,6 +97,9 @@ struct tide_body_class {
    * operation is used any more. Runs under the scheduler's lock, so it calls no function of this
    * library. NULL: no call. */
   void (*over)(void *arguments);
+  /* The body may wait in ways that the scheduler cannot see: for a page, in a loop. A device that
+   * runs ahead gets it only when it may start. */
+  bool waits_inside;
   /* The body only fails. A simulation, which runs no bodies, then fails the operation too. */
   bool fails;
 };
@@ -209,6 +212,9 @@ struct tide_queue_params {
    * operations, or is destroyed before the queue. NULL: a queue without points. */
   struct tide_client *client;
   uint32_t changes; /* channels only: concurrent changes of priorities; 0: 16 */
+  /* Devices that run ahead only (backend.h): 1 + the index of the hardware queue; 0: the one with
+   * the fewest queues. */
+  uint32_t hardware_queue;
 };
 
 /* Creates a queue, and allocates all memory that it will ever need. NULL params select the

@@ -64,10 +64,13 @@ struct tide_timeline;
 
 enum tide_scope {
   TIDE_SCOPE_DEFAULT = 0, /* TIDE_SCOPE_PROCESS */
-  TIDE_SCOPE_QUEUE = 1,   /* a wait costs nothing: the queue's order implies it */
-  TIDE_SCOPE_DEVICE = 2,  /* a wait is a hand-over between workers of one device */
-  TIDE_SCOPE_GROUP = 3,   /* a wait is a wake across devices */
-  TIDE_SCOPE_PROCESS = 4, /* a wait is a futex */
+  TIDE_SCOPE_QUEUE = 1,   /* a wait costs nothing: the queue's order implies it. Out of order, on a
+                             device that runs ahead (backend.h): a barrier */
+  TIDE_SCOPE_DEVICE = 2,  /* a wait is a barrier or a native wait, on a device that runs ahead; else
+                             a hand-over between workers of one device */
+  TIDE_SCOPE_GROUP = 3,   /* a wait is a native wait, between devices of one group that run ahead;
+                             else a wake across devices */
+  TIDE_SCOPE_PROCESS = 4, /* the host keeps its waits: a futex */
   TIDE_SCOPE_SYSTEM = 5   /* the memory is mapped by several processes: tidemark/shared.h */
 };
 

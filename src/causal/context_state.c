@@ -1,5 +1,6 @@
 /* The context's parts that need no scheduler, and the objects that it owns. */
 #include "causal/context_state.h"
+#include "causal/tracker_axis.h"
 
 #include "base/body_frame.h"
 #include "base/check.h"
@@ -52,6 +53,7 @@ enum tide_status tide_context_allocate(const struct tide_context_params *params,
     tide_context_free(context);
     return status;
   }
+  context->tracker->context = context;
   tide_deferred_init(context->deferred, platform);
   tide_lock_init(&context->blocked->lock);
   tide_list_init(&context->blocked->frames);

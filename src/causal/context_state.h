@@ -5,6 +5,7 @@
 #ifndef TIDE_CAUSAL_CONTEXT_STATE_H
 #define TIDE_CAUSAL_CONTEXT_STATE_H
 
+#include "base/atomic.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "tidemark/context.h"
@@ -56,13 +57,22 @@ struct tide_context {
   struct tide_sched *sched;       /* set by sched/context.c */
   const struct tide_sink *check;  /* check mode listens to host signals and waits */
   uint64_t timelines;             /* created so far */
-  uint32_t waiting;               /* threads that block until a value is reached */
+  /* Called once a waiter has queued for a value, without a lock. Atomic; NULL: no listener. Set by
+   * sched, which has devices report no more ends than waiters need. */
+  void (*hear_waiter)(struct tide_context *context);
+  uint32_t waiting;                    /* threads that block until a value is reached */
   struct tide_blocked_bodies *blocked; /* bodies that block until a value is reached */
   struct tide_lock owned_lock;
   struct tide_link owned[TIDE_OWNED_KINDS]; /* struct tide_owned, in the order of creation */
   const struct tide_owned_ops *owned_ops[TIDE_OWNED_KINDS];
   struct tide_lease own_lease;
 };
+
+/* Tells the scheduler that a waiter has queued. Without a lock; the waiter may be gone. */
+static inline void tide_context_announce_waiter(struct tide_context *context) {
+  void (*hear)(struct tide_context *) = tide_load_relaxed(&context->hear_waiter);
+  if (__builtin_expect(hear != NULL, 0)) hear(context);
+}
 
 /* Allocates a context and fills the parts that need no scheduler. TIDE_NOMEM; TIDE_INVALID: no
  * default platform or allocator exists here. */

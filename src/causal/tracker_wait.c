@@ -10,6 +10,7 @@
  * All book-keeping is done under the lock; only decided waits are handed out to be fired. So once
  * cancel has found a wait undecided, no other thread holds a reference into it. */
 #include "base/check.h"
+#include "causal/context_state.h"
 #include "causal/tracker_axis.h"
 
 struct need {
@@ -252,9 +253,10 @@ enum tide_status tide_tracker_wait(struct tide_tracker *tracker,
     wait->state = pending ? PENDING : DECIDED;
     wait->status = failure;
   }
-  bool decided = wait->state == DECIDED;
+  bool decided = wait->state == DECIDED, queued = wait->state == PENDING;
   tide_tracker_unlock(tracker);
   if (decided) wait->done(wait, failure);
+  if (queued && tracker->context) tide_context_announce_waiter(tracker->context);
   return status;
 }
 

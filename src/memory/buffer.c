@@ -331,6 +331,10 @@ void tide_buffer_unpin(struct tide_buffer *buffer) {
 
 /* ---- queries -------------------------------------------------------------------- */
 
+bool tide_buffer_is_fresh(const struct tide_buffer *buffer) {
+  return buffer->reuse == TIDE_REUSE_FRESH;
+}
+
 const struct tide_frontier *tide_buffer_past(const struct tide_buffer *buffer) {
   return &buffer->past->frontier;
 }

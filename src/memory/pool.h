@@ -84,6 +84,9 @@ const struct tide_pool *tide_buffer_pool(const struct tide_buffer *buffer);
 const void *tide_pool_home(const struct tide_pool *pool);
 const char *tide_pool_label(const struct tide_pool *pool);
 
+/* True if no operation has used the memory before. */
+bool tide_buffer_is_fresh(const struct tide_buffer *buffer);
+
 /* True if every free comes after all uses, by the pool's params.frees_cover_uses. */
 bool tide_buffer_covered(const struct tide_buffer *buffer);
 

@@ -66,13 +66,14 @@ void tide_finish_fired(struct tide_op *op) {
 
 /* True if (axis, epoch) has finished; else queues the operation's finish node for it. One node is
  * enough: all awaited epochs must finish before the start. */
-static bool await_finish(struct tide_op *op, tide_axis axis, uint64_t epoch) {
+bool tide_op_await_finish(struct tide_op *op, tide_axis axis, uint64_t epoch) {
   struct tide_tracker *tracker = op->queue->sched->context->tracker;
   if (tide_tracker_finished(tracker, axis, epoch)) return true;
   struct tide_op_rare *rare = tide_op_rare(op);
   rare->finish.fire = tide_finish_fire;
   enum tide_finish answer = tide_tracker_wait_finish(tracker, axis, epoch, &rare->finish);
   op->finishing = answer != TIDE_FINISH_ALREADY;
+  if (!tide_list_empty(&op->queue->sched->groups)) tide_sched_listen(op->queue->sched);
   return answer == TIDE_FINISH_ALREADY;
 }
 
@@ -101,11 +102,11 @@ static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) 
   size_t left;
   struct tide_frontier_entry last;
   tide_buffer_past_signaller(buffer, &axis, &epoch);
-  if (axis && past->tainted) return await_finish(op, axis, epoch);
+  if (axis && past->tainted) return tide_op_await_finish(op, axis, epoch);
   while ((left = count_unfinished(tracker, past, &last))) {
     if (left > 1 && axis && tide_frontier_get(past, axis) >= epoch)
-      return await_finish(op, axis, epoch);
-    if (!await_finish(op, last.axis, last.epoch)) return false;
+      return tide_op_await_finish(op, axis, epoch);
+    if (!tide_op_await_finish(op, last.axis, last.epoch)) return false;
   }
   return true;
 }
@@ -114,7 +115,7 @@ static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) 
 static bool all_finished(struct tide_op *op) {
   if (op->finishing) return false;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
-    if (wait->finish && !await_finish(op, wait->axis, wait->epoch)) return false;
+    if (wait->finish && !tide_op_await_finish(op, wait->axis, wait->epoch)) return false;
     if (wait->finish) wait->finish = false;
   }
   for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
@@ -126,7 +127,7 @@ static bool all_finished(struct tide_op *op) {
 
 /* Returns the awaited value: the imported record's, if any. It exceeds the submitted one only if no
  * host can signal in between. */
-static inline uint64_t awaited_value(const struct tide_op *op, const struct tide_op_wait *wait) {
+uint64_t tide_wait_awaited(const struct tide_op *op, const struct tide_op_wait *wait) {
   if (!wait->beyond) return wait->value;
   bool raised = wait->class_ == TIDE_WAIT_ISSUED && wait->axis;
   return raised ? tide_wait_record(op->queue, wait) : wait->value;
@@ -140,7 +141,7 @@ static inline bool is_point_kept(const struct tide_op *op, const struct tide_op_
 /* True if all values are reached and all points have ended without failure. */
 static inline bool waits_over(const struct tide_op *op) {
   for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
-    if (wait->timeline->reached.value < awaited_value(op, wait) ||
+    if (wait->timeline->reached.value < tide_wait_awaited(op, wait) ||
         (wait->point && !is_point_kept(op, wait)))
       return false;
   return true;
@@ -152,21 +153,25 @@ static void arm_point(struct tide_op *op, struct tide_op_wait *wait) {
   else tide_point_wait_listen(op, wait);
 }
 
+void tide_wait_arm(struct tide_op *op, struct tide_op_wait *wait) {
+  const struct tide_timeline *timeline = wait->timeline;
+  if (wait->class_ != TIDE_WAIT_ISSUED || wait->open || wait->heap != TIDE_HEAP_NONE) return;
+  if (wait->point) {
+    arm_point(op, wait);
+    return;
+  }
+  enum tide_await state = tide_timeline_await_locked(wait->timeline, tide_wait_awaited(op, wait),
+                                                     tide_wait_queue(op, wait));
+  if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_REACHED;
+  else open_wait(op, wait, state == TIDE_AWAIT_FAILED ? tide_timeline_status(timeline) : TIDE_OK);
+  if (!tide_list_empty(&op->queue->sched->groups)) tide_sched_listen(op->queue->sched);
+}
+
 /* Queues the issued waits that are not resolved yet. */
 static void arm_waits(struct tide_op *op) {
   op->armed = true;
-  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
-    if (wait->class_ != TIDE_WAIT_ISSUED || wait->open) continue;
-    const struct tide_timeline *timeline = wait->timeline;
-    if (wait->point) {
-      arm_point(op, wait);
-      continue;
-    }
-    enum tide_await state = tide_timeline_await_locked(wait->timeline, awaited_value(op, wait),
-                                                       tide_wait_queue(op, wait));
-    if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_REACHED;
-    else open_wait(op, wait, state == TIDE_AWAIT_FAILED ? tide_timeline_status(timeline) : TIDE_OK);
-  }
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
+    tide_wait_arm(op, wait);
   if (op->status) tide_op_give_up_waits(op);
 }
 
@@ -174,19 +179,20 @@ static void arm_waits(struct tide_op *op) {
 static inline bool waits_open(struct tide_op *op) {
   if (!op->unmet) return true;
   if (op->armed) return false;
-  if (!op->status && waits_over(op)) op->unmet = 0;
+  /* On a device that runs ahead, the node of a wait may be queued, or about to fire. */
+  if (!op->status && !op->queue->ahead && waits_over(op)) op->unmet = 0;
   else arm_waits(op);
   return !op->unmet;
 }
 
-/* True if the operation may start; else the event that it waits for marks its queue dirty. */
 static inline bool may_start(struct tide_op *op) {
   if (op->flags & TIDE_RECOVER && op->queue->published + 1 != op->work.epoch) return false;
   return waits_open(op) && (!(op->waits || op->uses) || all_finished(op));
 }
 
-/* Fails the operation if the timeline of an elided wait has failed: elision drops the wait, never
- * the failure. Before the start every elided record is resolved. */
+bool tide_op_may_start(struct tide_op *op) { return may_start(op); }
+
+/* Elision drops the wait, never the failure. Before the start every elided record is resolved. */
 static inline void check_settled(struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     if (wait->class_ != TIDE_WAIT_ELIDED) continue;
@@ -201,6 +207,8 @@ static inline void check_settled(struct tide_op *op) {
                  tide_timeline_cause_locked(wait->timeline));
   }
 }
+
+void tide_op_check_settled(struct tide_op *op) { check_settled(op); }
 
 /* ---- starting ---------------------------------------------------------------------- */
 
@@ -227,12 +235,13 @@ static inline struct tide_work *start_operation(struct tide_queue *queue, struct
   if (__builtin_expect(op->flags & TIDE_RECOVER, 0)) tide_channel_recover(op);
   queue->next_start++; /* operations start in order */
   fetch_behind(queue);
-  if (op->status || !op->work.body) {
+  if (op->status || (!op->work.body && !queue->ahead)) {
     tide_op_finish(op, op->status);
     tide_queue_publish(queue);
     return NULL;
   }
-  tide_sched_emit(queue->sched, TIDE_EVENT_START, op, NULL);
+  if (queue->ahead) tide_ahead_give(op);
+  else tide_sched_emit(queue->sched, TIDE_EVENT_START, op, NULL);
   op->work.status = TIDE_OK;
   return &op->work;
 }
@@ -240,7 +249,7 @@ static inline struct tide_work *start_operation(struct tide_queue *queue, struct
 /* Makes the queue's next operation ready. One that does not run is done at once. */
 static inline void make_ready(struct tide_queue *queue, struct tide_op *op) {
   if (op->points) tide_op_points_turn(op);
-  if (op->status || !op->work.body) {
+  if (op->status || (!op->work.body && !queue->ahead)) {
     (void)start_operation(queue, op);
     return;
   }
@@ -256,16 +265,17 @@ void tide_queue_skip_started(struct tide_queue *queue) {
 }
 
 void tide_queue_advance(struct tide_queue *queue) {
-  bool in_order = queue->in_order;
+  bool serial = queue->serial;
+  if (queue->ahead) tide_queue_publish(queue);
   while (queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
     if (queue->ready) return; /* the next operation is ready already */
-    if (in_order && queue->published + 1 != queue->next_start) return;
+    if (serial && queue->published + 1 != queue->next_start) return;
     if (__builtin_expect(queue->failure.cause, 0)) tide_channel_stop_behind(op);
-    if (!may_start(op)) return;
+    if (queue->ahead ? !tide_ahead_may_go(op) : !may_start(op)) return;
     if (queue->device->lost && !queue->device->certified) return;
     if (op->part && !tide_instance_arrive(op)) return;
-    if (op->waits) check_settled(op);
+    if (op->waits && !queue->ahead) check_settled(op);
     make_ready(queue, op);
   }
 }
@@ -278,6 +288,10 @@ static void finish_works(const struct tide_device *device, struct tide_work *con
   for (size_t i = 0; i < count; i++) {
     struct tide_op *op = TIDE_CONTAINER(done[i], struct tide_op, work);
     TIDE_ASSERT(op->queue->device == device && op->state == TIDE_OP_RUNNING);
+    if (device->ahead) {
+      tide_ahead_commit(op, done[i]->status);
+      continue;
+    }
     if (queue && queue != op->queue) tide_queue_publish(queue);
     queue = op->queue;
     tide_op_finish(op, done[i]->status);
@@ -299,6 +313,10 @@ static struct tide_work *start_next(struct tide_device *device, bool with_others
     tide_arbiter_take(queue);
     if (!device->backend->in_order) tide_sched_look(queue);
     if (queue->failure.cause) tide_channel_stop_behind(op);
+    if (queue->ahead && !tide_ahead_may_go(op)) { /* no room, or a dependency has changed */
+      queue->keeps_age = true;
+      continue;
+    }
     struct tide_work *work = start_operation(queue, op);
     if (work) return work; /* else cancelled while ready, or behind a failure */
   }

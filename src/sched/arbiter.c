@@ -1,4 +1,5 @@
-/* Picks a device's next queue: the highest priority, then the oldest. Starvation-free.
+/* Picks a device's next queue: the highest priority, then the oldest. Starvation-free. An operation
+ * that would hold back others on its hardware queue goes after all other queues.
  *
  * The bound: a ready queue is picked after at most TIDE_AGING_PICKS + R further picks of its
  * device, where R is the number of queues that were ready before it. A queue that has waited
@@ -9,8 +10,13 @@
 
 static void append_ready(struct tide_queue *queue) {
   struct tide_device *device = queue->device;
+  struct tide_link *at = device->ready_by_age.prev;
   tide_list_push_back(&device->ready[queue->level], &queue->in_ready);
-  tide_list_push_back(&device->ready_by_age, &queue->in_age);
+  /* A queue for which there was no room keeps its age. */
+  while (at != &device->ready_by_age &&
+         TIDE_CONTAINER(at, struct tide_queue, in_age)->ready_since > queue->ready_since)
+    at = at->prev;
+  tide_list_insert_before(at->next, &queue->in_age);
   device->ready_levels |= 1u << queue->level;
 }
 
@@ -37,9 +43,13 @@ void tide_device_kick(struct tide_device *device) {
   sched->stats.kicks++;
 }
 
+void tide_device_call(struct tide_device *device) {
+  if (!device->kick_due) list_call(device);
+}
+
 void tide_device_call_cancel(struct tide_device *device) {
   tide_store_release(&device->cancel_due, 1u);
-  if (!device->kick_due) list_call(device);
+  tide_device_call(device);
 }
 
 void tide_arbiter_remove(struct tide_queue *queue) {
@@ -66,12 +76,12 @@ struct tide_queue *tide_arbiter_choose(const struct tide_device *device) {
 void tide_arbiter_requeue(struct tide_queue *queue) {
   struct tide_device *device = queue->device;
   if (device->only == queue) {
-    queue->level = queue->effective;
+    queue->level = tide_arbiter_level(queue);
     return;
   }
   tide_list_remove(&queue->in_ready);
   if (tide_list_empty(&device->ready[queue->level])) device->ready_levels &= ~(1u << queue->level);
-  queue->level = queue->effective;
+  queue->level = tide_arbiter_level(queue);
   tide_list_push_back(&device->ready[queue->level], &queue->in_ready);
   device->ready_levels |= 1u << queue->level;
 }

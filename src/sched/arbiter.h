@@ -7,14 +7,22 @@
 
 /* Schedules a kick of the backend after the unlock, if one of its hands is idle. */
 void tide_device_kick(struct tide_device *device);
+/* Schedules a kick of the backend after the unlock, whether or not a hand is idle. */
+void tide_device_call(struct tide_device *device);
 /* Schedules a call of the backend's `cancel` after the unlock. */
 void tide_device_call_cancel(struct tide_device *device);
 void tide_arbiter_enlist(struct tide_queue *queue);
+/* Returns the level at which the queue waits for its pick. */
+static inline uint8_t tide_arbiter_level(const struct tide_queue *queue) {
+  if (queue->ahead && tide_ahead_holds_others_back(queue->ready_op)) return 0;
+  return (uint8_t)(queue->effective + 1);
+}
 static inline void tide_arbiter_add(struct tide_queue *queue) {
   struct tide_device *device = queue->device;
   queue->ready = true;
-  queue->level = queue->effective;
-  queue->ready_since = device->picks;
+  queue->level = tide_arbiter_level(queue);
+  if (!queue->keeps_age) queue->ready_since = device->picks;
+  queue->keeps_age = false;
   if (device->ready_count++ == 0) device->only = queue;
   else tide_arbiter_enlist(queue);
   if (!device->exchanging && !queue->sched->paused) tide_device_kick(device);

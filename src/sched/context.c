@@ -33,6 +33,7 @@ static enum tide_status sched_create(struct tide_context *context,
   sched->finding = params->finding;
   sched->finding_user = params->finding_user;
   tide_list_init(&sched->devices);
+  tide_list_init(&sched->groups);
   tide_list_init(&sched->collectives);
   sched->work_end = &sched->work;
   tide_fired_init(&sched->fired);

@@ -14,12 +14,17 @@ enum tide_status tide_device_open(struct tide_context *context, const struct tid
   device->dry = 1; /* the first work is announced */
   tide_list_init(&device->queues);
   tide_list_init(&device->ready_by_age);
-  for (int i = 0; i < TIDE_PRIORITY_LEVELS; i++) tide_list_init(&device->ready[i]);
+  for (int i = 0; i < TIDE_ARBITER_LEVELS; i++) tide_list_init(&device->ready[i]);
   size_t length = label ? strlen(label) : 0;
   if (length >= sizeof device->label) length = sizeof device->label - 1;
   if (length) memcpy(device->label, label, length);
-  enum tide_status status = backend->start ? backend->start(backend->self, device) : TIDE_OK;
+  enum tide_status status = tide_ahead_open_device(device);
+  if (status == TIDE_OK && backend->start) status = backend->start(backend->self, device);
   if (status != TIDE_OK) {
+    tide_sched_enter(sched);
+    if (device->ahead) tide_ahead_leave_group(device);
+    tide_sched_leave(sched);
+    tide_ahead_free_device(device);
     tide_free(context->allocator, device, 1, sizeof *device);
     return status;
   }
@@ -40,7 +45,7 @@ const char *tide_device_label(const struct tide_device *device) { return device-
 
 enum tide_status tide_device_settle(struct tide_device *device, uint64_t deadline) {
   const struct tide_platform *platform = tide_sched_platform(device->sched);
-  uint32_t *words[] = {&device->queue_count, &device->calls};
+  uint32_t *words[] = {&device->users, &device->calls};
   tide_fetch_or(&device->calls, TIDE_CALLS_AWAITED);
   for (int i = 0; i < 2; i++) {
     uint32_t left;
@@ -69,9 +74,12 @@ void tide_device_destroy_queues_locked(struct tide_device *device) {
 static bool unlink_device(struct tide_device *device) {
   struct tide_sched *sched = device->sched;
   tide_sched_enter(sched);
-  bool is_busy = device->queue_count || (tide_load_acquire(&device->calls) & ~TIDE_CALLS_AWAITED) ||
+  bool is_busy = device->users || (tide_load_acquire(&device->calls) & ~TIDE_CALLS_AWAITED) ||
                  device->kick_due;
-  if (!is_busy) tide_list_remove(&device->in_sched);
+  if (!is_busy) {
+    tide_list_remove(&device->in_sched);
+    if (device->ahead) tide_ahead_leave_group(device); /* no new submission waits for this device */
+  }
   tide_sched_leave(sched);
   return !is_busy;
 }
@@ -88,6 +96,7 @@ enum tide_status tide_device_close_until(struct tide_device *device, uint64_t de
   } while (!unlink_device(device));
   if (device->backend->stop) device->backend->stop(device->backend->self);
   tide_cause_release(device->cause);
+  tide_ahead_free_device(device);
   tide_free(sched->context->allocator, device, 1, sizeof *device);
   return TIDE_OK;
 }

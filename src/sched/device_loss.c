@@ -71,8 +71,9 @@ enum tide_status tide_device_status(struct tide_device *device) {
 static void certify_queue(struct tide_queue *queue) {
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     struct tide_op *op = tide_queue_op(queue, e);
-    if (op && op->state == TIDE_OP_RUNNING) tide_op_finish(op, op->status);
+    if (op && op->state == TIDE_OP_RUNNING && !queue->ahead) tide_op_finish(op, op->status);
   }
+  if (queue->ahead) tide_ahead_end_submissions(queue);
   tide_queue_skip_started(queue);
   tide_queue_publish(queue);
   tide_sched_look(queue);

@@ -7,6 +7,10 @@
 #include "tidemark/backend.h"
 #include "timeline/timeline_state.h"
 
+/* Level 1 + p: the queues of priority p. Level 0: queues with a next operation that would hold
+ * back others on the hardware queue. */
+#define TIDE_ARBITER_LEVELS (TIDE_PRIORITY_LEVELS + 1)
+
 #define TIDE_CALLS_AWAITED 0x80000000u /* a thread is parked until `calls` is 0 */
 
 struct tide_device {
@@ -16,7 +20,7 @@ struct tide_device {
   struct tide_link in_sched;
   struct tide_link queues;
   struct tide_queue *only; /* the ready queue, if it is the only one: in no list then */
-  struct tide_link ready[TIDE_PRIORITY_LEVELS];
+  struct tide_link ready[TIDE_ARBITER_LEVELS];
   struct tide_link ready_by_age;
   uint32_t ready_levels; /* bit i: ready[i] is not empty */
   uint64_t picks;
@@ -30,7 +34,9 @@ struct tide_device {
   enum tide_status lost;
   struct tide_cause *cause; /* cause of the loss; NULL: none, or no memory */
   bool certified;
-  uint32_t queue_count; /* atomic, waited on: queues not yet freed */
+  struct tide_ahead_device *ahead; /* NULL: the host keeps all waits */
+  uint32_t users; /* atomic, waited on: queues not yet freed, and submissions of other devices that
+                     wait for this one's */
   char label[TIDE_LABEL_SIZE];
 };
 

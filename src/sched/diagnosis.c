@@ -46,6 +46,21 @@ static void describe_ready(struct tide_text *text, const struct tide_op *op) {
   tide_text_format(text, ", and device '%s' has not taken it\n", op->queue->device->label);
 }
 
+static void describe_out(struct tide_text *text, const struct tide_op *op) {
+  const char *device = op->queue->device->label;
+  if (op->state == TIDE_OP_RUNNING) {
+    begin_line(text, op, "is being submitted");
+    tide_text_format(text, " by device '%s'\n", device);
+  } else if (op->state == TIDE_OP_OUT) {
+    begin_line(text, op, "is out");
+    tide_text_format(text, " on device '%s', which keeps its waits: it cannot be cancelled\n",
+                     device);
+  } else {
+    begin_line(text, op, "is over");
+    tide_text_format(text, " on device '%s'; an operation that it waited for is not\n", device);
+  }
+}
+
 /* ---- bodies that block --------------------------------------------------------------------- */
 
 static const struct tide_op *op_of(const struct tide_body_frame *frame) {
@@ -97,6 +112,7 @@ static void describe_queue(struct tide_text *text, struct tide_queue *queue) {
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     const struct tide_op *op = tide_queue_op(queue, e);
     if (op && tide_op_is_ready(op)) describe_ready(text, op);
+    else if (op && queue->ahead && op->state >= TIDE_OP_RUNNING) describe_out(text, op);
     else if (op && op->state == TIDE_OP_ENTERED) describe_pending(text, op);
   }
   for (struct tide_link *at = queue->held.next; at != &queue->held; at = at->next)

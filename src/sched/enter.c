@@ -243,8 +243,8 @@ static void mark_if_first(struct tide_queue *queue, uint64_t epoch) {
   struct tide_counter *promised = &queue->progress->promised;
   if (tide_counter_least(promised) <= epoch)
     tide_counter_pop(promised, epoch, &queue->sched->fired, TIDE_OK);
-  bool in_order = queue->in_order;
-  if (in_order ? queue->published + 1 >= epoch : queue->next_start >= epoch) tide_sched_look(queue);
+  bool serial = queue->serial;
+  if (serial ? queue->published + 1 >= epoch : queue->next_start >= epoch) tide_sched_look(queue);
 }
 
 /* Makes `known` the queue's frontier and, with the own entry, the operation's record. Most

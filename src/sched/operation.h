@@ -74,7 +74,8 @@ enum tide_op_state {
   TIDE_OP_FREE,
   TIDE_OP_HELD,
   TIDE_OP_ENTERED, /* also while ready: see tide_op_is_ready */
-  TIDE_OP_RUNNING,
+  TIDE_OP_RUNNING, /* a backend has it; on a device that runs ahead: given */
+  TIDE_OP_OUT,     /* on a device that runs ahead: submitted */
   TIDE_OP_DONE
 };
 

@@ -32,17 +32,34 @@ static void publish_operation(struct tide_queue *queue, struct tide_op *op) {
   tide_sched_emit(sched, TIDE_EVENT_PUBLISH, op, NULL);
   if (op->part) tide_instance_finished(op);
   if (op->points) tide_op_points_done(op);
+  if (queue->ahead) tide_ahead_published(op);
   tide_op_free(op);
+}
+
+/* True if the operation is done. One that went ahead also needs that all it waited for, or elided,
+ * is published, so its predecessor comes first. */
+static inline bool is_publishable(struct tide_op *op) {
+  const struct tide_queue *queue = op->queue;
+  if (op->state != TIDE_OP_DONE) return false;
+  if (!queue->ahead || !tide_ahead_was_given(op)) return true;
+  if (queue->published + 1 != op->work.epoch || !tide_ahead_may_publish(op)) return false;
+  tide_op_finish(op, op->status);
+  return true;
 }
 
 /* Publishes the done operations up to the first unfinished one. The tracker advances once for all.
  * The progress timeline advances with each operation, before its signals. */
-void tide_queue_publish(struct tide_queue *queue) {
+static bool publish_done(struct tide_queue *queue) {
   uint64_t first = queue->published + 1, end = first;
-  while (end <= queue->position.epoch && tide_queue_op(queue, end)->state == TIDE_OP_DONE) end++;
+  while (end <= queue->position.epoch && is_publishable(tide_queue_op(queue, end))) end++;
   if (end > first) advance_finished(queue, end - 1);
   for (uint64_t epoch = first; epoch < end; epoch++)
     publish_operation(queue, tide_queue_op(queue, epoch));
+  return end > first;
+}
+
+void tide_queue_publish(struct tide_queue *queue) {
+  while (publish_done(queue) && queue->ahead) {}
   /* Held operations are now preceded by the failure alone. */
   if (queue->failure.cause && queue->published == queue->position.epoch) queue->retry_held = true;
 }

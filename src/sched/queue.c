@@ -111,6 +111,7 @@ static enum tide_status make_storage(struct tide_queue *queue) {
 void tide_queue_free_storage(struct tide_queue *queue) {
   const struct tide_allocator *a = queue->sched->context->allocator;
   tide_queue_free_channel(queue);
+  tide_ahead_free_queue(queue);
   tide_timeline_release(queue->progress);
   tide_free(a, queue->slots, (size_t)queue->ring_mask + 1, sizeof *queue->slots);
   tide_free(a, queue->frontiers, frontier_words(queue), sizeof *queue->frontiers);
@@ -172,6 +173,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
   queue->sched = sched;
   queue->device = device;
   queue->in_order = device->backend->in_order;
+  queue->serial = queue->in_order && !device->ahead;
   queue->traced = context->sink || sched->checker;
   queue->next_start = 1;
   tide_list_init(&queue->held);
@@ -181,6 +183,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
     status = tide_timeline_create_sourced(context, queue->label, &tide_queue_source, queue,
                                           &queue->progress);
   }
+  if (status == TIDE_OK) status = tide_ahead_open_queue(queue, params->hardware_queue);
   if (status == TIDE_OK) status = register_axis(queue);
   if (status == TIDE_OK) status = tide_queue_open_channel(queue, params);
   if (status == TIDE_OK) chain_storage(queue);
@@ -194,7 +197,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
   status = device->lost;
   if (status == TIDE_OK) {
     tide_list_push_back(&device->queues, &queue->in_device);
-    tide_fetch_add(&device->queue_count, 1u);
+    tide_fetch_add(&device->users, 1u);
     if (queue->effective != TIDE_PRIORITY_DEFAULT) tide_sched_prioritise(sched);
   } else if (queue->channel) {
     tide_queue_close_channel(queue, status);
@@ -252,7 +255,8 @@ void tide_op_fail_early(struct tide_op *op, enum tide_status status) {
  * operation when it has cancelled it. */
 static bool cancel_running(struct tide_op *op) {
   struct tide_device *device = op->queue->device;
-  if (op->state != TIDE_OP_RUNNING || !device->backend->cancel || device->lost) return false;
+  if (op->state != TIDE_OP_RUNNING || !device->backend->cancel || device->lost || device->ahead)
+    return false;
   tide_op_fail_early(op, TIDE_CANCELLED);
   tide_device_call_cancel(device);
   return true;
@@ -296,6 +300,7 @@ void tide_queue_close_if_over(struct tide_queue *queue) {
     return;
   if (queue->device->lost && !queue->device->certified) return;
   if (queue->channel && queue->channel->cancel.state != TIDE_NODE_IDLE) return;
+  if (queue->ahead) tide_ahead_close_queue(queue);
   tide_tracker_close_collect(sched->context->tracker, queue->tracked, &sched->fired);
   queue->tracked = NULL;
   tide_queue_end_priority(queue);
@@ -325,7 +330,7 @@ enum tide_status tide_queue_cancel(struct tide_queue *queue, uint64_t sequence) 
     struct tide_op *op = tide_queue_op(queue, e);
     if (!op || tide_op_sequence(op) != sequence) continue;
     if (op->state == TIDE_OP_DONE) break;
-    if (op->state != TIDE_OP_RUNNING) {
+    if (op->state == TIDE_OP_ENTERED) {
       tide_op_withdraw(op);
       status = TIDE_OK;
     } else {
@@ -351,6 +356,7 @@ void tide_queue_wake_parked(struct tide_queue *queue) {
  * seen. */
 static uint32_t begin_parking(struct tide_queue *queue) {
   queue->parked = true;
+  if (queue->ahead) tide_sched_listen(queue->sched);
   return tide_load_relaxed(&queue->changes);
 }
 

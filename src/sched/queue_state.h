@@ -45,6 +45,8 @@ struct tide_queue {
   struct tide_sched *sched;
   struct tide_device *device;
   bool in_order;              /* the device's */
+  bool serial;                /* an operation starts only once the one before it is published */
+  struct tide_ahead *ahead;   /* NULL: the host keeps all waits */
   bool traced;                /* a sink or check mode is attached */
   struct tide_link in_device; /* device->queues */
   struct tide_queue *next;    /* next in sched->work or sched->gone */
@@ -104,6 +106,7 @@ struct tide_queue {
   struct tide_queue_channel *channel; /* NULL: not a channel */
   struct tide_channel_failure failure;
   bool ready, look, retry_held, closing;
+  bool keeps_age;   /* the next ready operation was ready before: `ready_since` stays */
   bool parked;      /* a thread parks until `changes` counts up; false again at the wake */
   uint32_t changes; /* atomic, waited on: counts up if `parked` */
   uint32_t waiters; /* threads that drain the queue, or wait for capacity; they keep its storage */

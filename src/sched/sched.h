@@ -3,6 +3,7 @@
 #define TIDE_SCHED_SCHED_H
 
 #include "base/check.h"
+#include "sched/ahead.h"
 #include "sched/op_failure.h"
 #include "sched/operation_storage.h"
 #include "sched/scheduler_pass.h"
@@ -123,6 +124,16 @@ void tide_channel_recover(const struct tide_op *op);
 void tide_queue_advance(struct tide_queue *queue);
 /* Moves next_start beyond the operations that have started. */
 void tide_queue_skip_started(struct tide_queue *queue);
+/* True if the operation may start; else the event that it waits for marks its queue dirty. */
+bool tide_op_may_start(struct tide_op *op);
+/* Fails the operation if the timeline of an elided wait has failed. All elided records are over. */
+void tide_op_check_settled(struct tide_op *op);
+/* Queues an issued wait, unless it is queued or over. */
+void tide_wait_arm(struct tide_op *op, struct tide_op_wait *wait);
+/* True if (axis, epoch) has finished; else queues the operation's finish node for it. */
+bool tide_op_await_finish(struct tide_op *op, tide_axis axis, uint64_t epoch);
+/* Returns the value that the wait's end needs. */
+uint64_t tide_wait_awaited(const struct tide_op *op, const struct tide_op_wait *wait);
 /* Does tide_device_exchange with the lock held. */
 size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work *const *done,
                                    size_t done_count, struct tide_work **out_work, size_t most,
@@ -130,7 +141,9 @@ size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work 
 void tide_wait_fire(struct tide_node *node, enum tide_status status);
 /* Returns the wait's node, ready to be queued. */
 static inline struct tide_node *tide_wait_queue(struct tide_op *op, struct tide_op_wait *wait) {
-  wait->apart = op->state == TIDE_OP_HELD || wait->index == TIDE_WAITS_FEW;
+  /* Several operations of a device that runs ahead wait at once. */
+  wait->apart =
+      op->state == TIDE_OP_HELD || wait->index == TIDE_WAITS_FEW || op->queue->ahead != NULL;
   struct tide_wait_node *at = tide_wait_node(op->queue, wait);
   at->op = op;
   at->wait = wait;

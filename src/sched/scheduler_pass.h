@@ -61,6 +61,10 @@ static inline void tide_sched_look(struct tide_queue *queue) {
   *sched->work_end = queue;
   sched->work_end = &queue->next;
 }
+/* Has the devices that run ahead listen for the ends that waiters need, after the unlock. */
+static inline void tide_sched_listen(struct tide_sched *sched) {
+  sched->listen = sched->calls = true;
+}
 void tide_sched_emit_traced(struct tide_sched *sched, enum tide_event_kind kind,
                             const struct tide_op *op, struct tide_event *more);
 static inline void tide_sched_emit(struct tide_sched *sched, enum tide_event_kind kind,

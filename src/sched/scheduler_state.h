@@ -10,7 +10,7 @@
  * held      until all of its waits are promised, or one has failed; skipped if they are already
  * entered   has an epoch, and may not start yet
  * ready     its queue waits to be picked
- * running   a backend has the operation
+ * running   a backend has the operation. A device that runs ahead: given, then *out* (see ahead.h)
  * done      until all operations before it are done; then it is published and its storage freed
  *
  * No callback runs under the lock. A step appends to three lists: dirty queues and fired nodes,
@@ -32,9 +32,10 @@ struct tide_sched {
   bool paused;
   bool prioritised; /* priorities differ, or have differed */
   bool changing;
+  bool listen; /* a waiter may need an earlier end than the devices listen for */
   struct tide_queue *changed, **last_changed; /* queues with priorities to recompute */
   struct tide_context *context;
-  struct tide_link devices;
+  struct tide_link devices, groups;    /* struct tide_device, struct tide_device_group */
   struct tide_queue *work, **work_end; /* dirty queues */
   struct tide_fired fired;             /* nodes that fired under the lock */
   struct tide_fired host;              /* fired nodes of other owners: run after unlocking */

@@ -32,7 +32,7 @@ static void settle_one(struct tide_sched *sched) {
 /* Returns the operation that the queue may start next; NULL if none can start now. */
 static const struct tide_op *next_startable(const struct tide_queue *queue) {
   if (queue->ready || queue->next_start > queue->position.epoch) return NULL;
-  if (queue->in_order && queue->published + 1 != queue->next_start) return NULL;
+  if (queue->serial && queue->published + 1 != queue->next_start) return NULL;
   const struct tide_op *op = tide_queue_op(queue, queue->next_start);
   return op && op->state == TIDE_OP_ENTERED ? op : NULL;
 }
@@ -97,7 +97,7 @@ void tide_sched_settle_more(struct tide_sched *sched) {
 
 static void free_queue(struct tide_queue *queue) {
   const struct tide_platform *platform = tide_sched_platform(queue->sched);
-  uint32_t *count = &queue->device->queue_count;
+  uint32_t *count = &queue->device->users;
   tide_queue_free_storage(queue);
   tide_fetch_sub(count, 1u); /* the last touch: from here on the device may be destroyed */
   platform->wake(platform->self, count, UINT32_MAX);
@@ -124,6 +124,7 @@ static void call_backend(struct tide_device *device) {
   const struct tide_backend *backend = device->backend;
   if (tide_load_relaxed(&device->cancel_due) && tide_exchange(&device->cancel_due, 0u))
     backend->cancel(backend->self);
+  if (device->ahead) tide_ahead_call_release(device);
   if (backend->kick) backend->kick(backend->self);
 }
 
@@ -142,6 +143,7 @@ void tide_sched_leave_and_call(struct tide_sched *sched) {
   struct tide_device *devices[KICKS_AT_ONCE];
   struct tide_fired host = sched->host;
   if (host.first) tide_fired_init(&sched->host);
+  if (sched->listen) tide_ahead_listen(sched);
   size_t kicks = take_kicks(sched, devices);
   bool again = sched->kicks != NULL;
   struct tide_queue *gone = sched->gone;

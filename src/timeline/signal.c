@@ -258,9 +258,11 @@ bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t
 
 enum tide_await tide_timeline_await(struct tide_timeline *timeline, uint64_t value,
                                     struct tide_node *node) {
+  struct tide_context *context = timeline->context;
   struct tide_lock *guard = tide_timeline_lock(timeline);
   enum tide_await answer = tide_timeline_await_locked(timeline, value, node);
   tide_lock_give(guard);
+  if (answer == TIDE_AWAIT_QUEUED) tide_context_announce_waiter(context);
   return answer;
 }
 

@@ -71,11 +71,13 @@ static inline void tide_waiter_init(struct tide_point_waiter *waiter,
  * point holds its timeline, which may be destroyed before the point. */
 static inline enum tide_await tide_point_register(struct tide_wait_point *point) {
   struct tide_timeline *timeline = point->timeline;
+  struct tide_context *context = timeline->context;
   struct tide_node *node = &tide_waiter_of(point)->node;
   struct tide_lock *guard = tide_timeline_lock(timeline);
   if (tide_timeline_hold_locked(timeline)) node->own |= TIDE_POINT_HELD;
   enum tide_await state = tide_timeline_await_locked(timeline, point->value, node);
   tide_lock_give(guard);
+  if (state == TIDE_AWAIT_QUEUED) tide_context_announce_waiter(context);
   return state;
 }
 /* Unregisters the point's waiter. True: its `fire` will not be called, and the point holds its

@@ -31,6 +31,13 @@ expect own_backend '  hello
 2 ran
   behind the gate
 1 ran; work was announced 2 times'
+expect own_backend_ahead '6 are out, none has started
+  stage 1
+  stage 2
+  stage 3
+  stage 4
+  stage 5
+  stage 6'
 expect points 'both swap: success
 the buffer is free: success
 the next one: a promise was not queued in time'

@@ -1,0 +1,230 @@
+/* The ends of submissions: reported, of a lost device, awaited. */
+#include "sched/ahead_parts.h"
+#include "sched/arbiter.h"
+
+/* ---- the end ----------------------------------------------------------------------------- */
+
+void tide_ahead_leave_hardware(struct tide_hardware_queue *hardware, uint32_t count) {
+  bool was_full = hardware->busy >= tide_ahead_window(hardware);
+  const struct tide_link *all = &hardware->device->queues;
+  hardware->busy -= count;
+  for (struct tide_link *at = all->next; was_full && count && at != all; at = at->next) {
+    struct tide_queue *queue = TIDE_CONTAINER(at, struct tide_queue, in_device);
+    if (queue->ahead->hardware == hardware) tide_sched_look(queue);
+  }
+}
+
+void tide_ahead_drop_waits(struct tide_out *out) {
+  struct tide_queue *queue = out->op->queue;
+  const struct tide_platform *platform = tide_sched_platform(queue->sched);
+  for (uint32_t slot = 0; slot < TIDE_HARDWARE_QUEUES_MAX; slot++) {
+    if (!out->waits[slot]) continue;
+    struct tide_device *device = tide_ahead_group(queue)->queues[slot]->device;
+    out->waits[slot] = 0;
+    if (device != queue->device && tide_fetch_sub(&device->users, 1u) == 1)
+      platform->wake(platform->self, &device->users, UINT32_MAX);
+  }
+}
+
+/* Submissions of a device of the group are over. An operation that would have held back others may
+ * do so no more. `all`: a body that waits inside is over, so operations may go out behind it. */
+static void look_at_queues(const struct tide_device_group *group, bool all) {
+  for (uint32_t slot = 0; slot < TIDE_HARDWARE_QUEUES_MAX; slot++) {
+    const struct tide_hardware_queue *hardware = group->queues[slot];
+    if (!hardware || (hardware->queue_count < 2 && !all)) continue;
+    const struct tide_link *queues = &hardware->device->queues;
+    for (struct tide_link *at = queues->next; at != queues; at = at->next) {
+      struct tide_queue *queue = TIDE_CONTAINER(at, struct tide_queue, in_device);
+      if (queue->ahead->hardware != hardware) continue;
+      if (queue->ready && queue->level == 0) tide_arbiter_requeue(queue);
+      if (all) tide_sched_look(queue);
+    }
+  }
+}
+
+static void find_inside(struct tide_hardware_queue *hardware) {
+  for (struct tide_link *at = hardware->out.next; at != &hardware->out; at = at->next) {
+    const struct tide_out *out = TIDE_CONTAINER(at, struct tide_out, link);
+    if (!tide_ahead_waits_inside(out->op)) continue;
+    hardware->inside = out->number;
+    return;
+  }
+}
+
+void tide_ahead_end_reported(struct tide_hardware_queue *hardware) {
+  uint32_t count = 0;
+  bool was_inside = hardware->inside > hardware->over;
+  while (!hardware->device->lost && !tide_list_empty(&hardware->out)) {
+    struct tide_out *out = TIDE_CONTAINER(hardware->out.next, struct tide_out, link);
+    if (out->number > hardware->reported) break;
+    tide_list_remove(&out->link);
+    tide_ahead_drop_waits(out);
+    hardware->over = out->number;
+    out->op->state = TIDE_OP_DONE;
+    tide_sched_look(out->op->queue);
+    count++;
+  }
+  tide_ahead_leave_hardware(hardware, count);
+  bool is_inside_over = was_inside && hardware->inside <= hardware->over;
+  if (is_inside_over) find_inside(hardware);
+  if (count) look_at_queues(hardware->device->ahead->group, is_inside_over);
+}
+
+/* A listening thread may report an end before the submitting thread returns the work. */
+void tide_device_over(struct tide_device *device, uint32_t hardware_queue, uint64_t number) {
+  struct tide_sched *sched = device->sched;
+  TIDE_ASSERT(hardware_queue < device->ahead->count);
+  struct tide_hardware_queue *hardware = &device->ahead->queues[hardware_queue];
+  tide_sched_enter(sched);
+  /* A lost device's native timeline may say anything. */
+  if (number <= hardware->given - hardware->base && number + hardware->base > hardware->reported)
+    hardware->reported = number + hardware->base;
+  tide_ahead_end_reported(hardware);
+  tide_sched_leave(sched);
+}
+
+bool tide_ahead_may_publish(struct tide_op *op) {
+  if (!tide_op_may_start(op)) return false;
+  tide_op_check_settled(op);
+  return true;
+}
+
+/* Releases the submissions of a lost device up to the first one that is not published. */
+static void release_published(struct tide_hardware_queue *hardware) {
+  uint64_t release = hardware->given;
+  if (!hardware->device->certified) return;
+  if (!tide_list_empty(&hardware->out))
+    release = TIDE_CONTAINER(hardware->out.next, struct tide_out, link)->number - 1;
+  if (release <= hardware->release) return;
+  hardware->release = release;
+  tide_device_call(hardware->device);
+}
+
+bool tide_ahead_was_given(const struct tide_op *op) {
+  return tide_ahead_out(op->queue, op->work.epoch)->op == op;
+}
+
+void tide_ahead_published(struct tide_op *op) {
+  struct tide_queue *queue = op->queue;
+  uint64_t epoch = op->work.epoch;
+  struct tide_out *out = tide_ahead_out(queue, epoch);
+  bool was_given = tide_ahead_was_given(op);
+  if (!was_given) queue->ahead->skipped = true;
+  else if (!queue->device->lost) queue->sched->stats.ran_in_vain += op->status && !out->failed;
+  if (was_given && queue->device->lost) {
+    struct tide_hardware_queue *hardware = queue->ahead->hardware;
+    if (out->is_out && out->number > hardware->over) tide_list_remove(&out->link);
+    release_published(hardware);
+  }
+  out->op = NULL;
+  tide_ahead_wake_waiters(queue);
+}
+
+void tide_ahead_end_submissions(struct tide_queue *queue) {
+  for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
+    struct tide_op *op = tide_queue_op(queue, e);
+    if (!op || (op->state != TIDE_OP_RUNNING && op->state != TIDE_OP_OUT)) continue;
+    tide_ahead_drop_waits(tide_ahead_out(queue, e));
+    op->state = TIDE_OP_DONE;
+  }
+  release_published(queue->ahead->hardware);
+}
+
+void tide_ahead_call_release(struct tide_device *device) {
+  const struct tide_backend *backend = device->backend;
+  for (uint32_t i = 0; backend->release && i < device->ahead->count; i++) {
+    struct tide_hardware_queue *hardware = &device->ahead->queues[i];
+    tide_lock_take(device->sched->lock, tide_sched_platform(device->sched));
+    uint64_t number = hardware->release - hardware->base;
+    bool is_due = hardware->release > hardware->released;
+    hardware->released = hardware->release;
+    tide_lock_give(device->sched->lock);
+    if (is_due) backend->release(backend->self, i, number);
+  }
+}
+
+/* ---- which end is listened for ------------------------------------------------------------- */
+
+/* True if the end of this operation wakes a waiter. */
+static bool is_awaited(const struct tide_op *op) {
+  const struct tide_queue *queue = op->queue;
+  if (tide_counter_least(&queue->progress->reached) <= op->work.epoch) return true;
+  if (tide_load_acquire(&queue->tracked->least) <= op->work.epoch) return true;
+  for (const struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
+    const struct tide_timeline *timeline = signal->record.timeline;
+    if (timeline->ends_singly || tide_counter_least(&timeline->reached) <= signal->record.node.key)
+      return true;
+  }
+  return op->points || op->told;
+}
+
+/* Returns the submission that must end before the queue goes on; 0: none. Half of a full window, or
+ * half of the submissions for a thread that waits for the queue's storage; all of the queue's own
+ * if its next operation is kept until then. */
+static uint64_t awaited_by_queue(const struct tide_queue *queue) {
+  const struct tide_hardware_queue *hardware = queue->ahead->hardware;
+  uint64_t out = queue->next_start - 1 - queue->published;
+  bool has_more = queue->next_start <= queue->position.epoch;
+  if (has_more && out && tide_ahead_is_kept(tide_queue_op(queue, queue->next_start)))
+    return tide_ahead_out(queue, queue->next_start - 1)->number;
+  bool is_full = out >= queue->ahead->window || hardware->busy >= tide_ahead_window(hardware);
+  if (!queue->parked && !(has_more && is_full)) return 0;
+  return hardware->over + (hardware->given - hardware->over + 1) / 2;
+}
+
+/* Returns the number of the first submission that is out and has at least this number. */
+static uint64_t first_out(const struct tide_hardware_queue *hardware, uint64_t number) {
+  for (struct tide_link *at = hardware->out.next; at != &hardware->out; at = at->next) {
+    uint64_t own = TIDE_CONTAINER(at, struct tide_out, link)->number;
+    if (own >= number) return own;
+  }
+  return UINT64_MAX;
+}
+
+static uint64_t awaited_of(const struct tide_hardware_queue *hardware) {
+  const struct tide_device *device = hardware->device;
+  uint64_t least = UINT64_MAX;
+  if (device->lost || tide_list_empty(&hardware->out)) return 0;
+  for (struct tide_link *at = hardware->out.next; at != &hardware->out; at = at->next) {
+    const struct tide_out *out = TIDE_CONTAINER(at, struct tide_out, link);
+    least = out->number; /* the newest, if no waiter awaits an earlier one */
+    if (is_awaited(out->op)) break;
+  }
+  for (struct tide_link *at = device->queues.next; at != &device->queues; at = at->next) {
+    const struct tide_queue *queue = TIDE_CONTAINER(at, struct tide_queue, in_device);
+    uint64_t number = queue->ahead->hardware == hardware ? awaited_by_queue(queue) : 0;
+    if (number > hardware->over) number = first_out(hardware, number);
+    if (number > hardware->over && number < least) least = number;
+  }
+  return least;
+}
+
+uint64_t tide_device_awaited(struct tide_device *device, uint32_t hardware_queue) {
+  struct tide_sched *sched = device->sched;
+  struct tide_hardware_queue *hardware = &device->ahead->queues[hardware_queue];
+  tide_sched_enter(sched);
+  hardware->listening = awaited_of(hardware);
+  uint64_t number = hardware->listening ? hardware->listening - hardware->base : 0;
+  tide_sched_leave(sched);
+  return number;
+}
+
+void tide_ahead_listen(struct tide_sched *sched) {
+  sched->listen = false;
+  for (struct tide_link *at = sched->devices.next; at != &sched->devices; at = at->next) {
+    struct tide_device *device = TIDE_CONTAINER(at, struct tide_device, in_sched);
+    for (uint32_t i = 0; device->ahead && i < device->ahead->count; i++) {
+      const struct tide_hardware_queue *hardware = &device->ahead->queues[i];
+      uint64_t number = awaited_of(hardware);
+      if (number && (!hardware->listening || number < hardware->listening))
+        tide_device_call(device);
+    }
+  }
+}
+
+void tide_ahead_hear_waiter(struct tide_context *context) {
+  struct tide_sched *sched = context->sched;
+  tide_sched_enter(sched);
+  sched->listen = sched->calls = true;
+  tide_sched_leave(sched);
+}
