@@ -14,6 +14,10 @@ enum {
   WAKE,
   WAIT_COST,
   STEP_COST,
+  KEEP,
+  SUBMIT_COST,
+  NATIVE_WAIT,
+  ROUND_TRIP,
   WORKERS,
   FAIL,
   MEMORY,
@@ -46,13 +50,21 @@ static const struct tide_tool_option options[] = {
     [WAKE] = {"--wake", "TIME", "what it takes a device without work to see that there is some; 0"},
     [WAIT_COST] = {"--wait-cost", "TIME", "what an issued wait costs the device that does it; 0"},
     [STEP_COST] = {"--step-cost", "TIME", "what a step costs the thread that submits; 0"},
-    [WORKERS] = {"--workers", "N", "of a cpu device that does not say; 1"},
+    [KEEP] = {"--keep", "device|host",
+              "what keeps the waits of a device that runs ahead (gpu); device"},
+    [SUBMIT_COST] = {"--submit-cost", "TIME", "a gpu's thread needs it for each submission; 3us"},
+    [NATIVE_WAIT] = {"--native-wait", "TIME",
+                     "from a signal to the start of what waits for it on a gpu; 2us"},
+    [ROUND_TRIP] = {"--round-trip", "TIME",
+                    "from the end of work on a gpu until the host knows it; 10us"},
+    [WORKERS] = {"--workers", "N", "of a cpu or gpu that does not say; 1"},
     [FAIL] = {"--fail", "N", "so many bodies of a million fail"},
     [MEMORY] = {"--memory", "SIZE", "at most this much for buffers: 64M, 2G"},
     [FRONTIER] = {"--frontier", "N",
                   "entries of a frontier; what does not fit is lost, and marked"},
     [CAPACITY] = {"--capacity", "N", "operations of a queue that does not say"},
-    [BASELINE] = {"--baseline", "events|barrier|none", "what it is compared with; events"},
+    [BASELINE] = {"--baseline", "events|barrier|host|none",
+                  "what it is compared with; host: all waits are kept by it; events"},
     [PATH] = {"--path", NULL, "all of the longest path"},
     [STATS] = {"--stats", NULL, "more numbers"},
     [SWEEP] = {"--sweep", "NAME=A..B", "with a parameter from A to B, doubled each time"},
@@ -142,11 +154,17 @@ static bool parse_spread(const char *text, struct tide_simulation_params *params
 }
 
 static bool parse_baseline(const char *text, struct tide_sim_job *job) {
+  job->baseline_by_host = strcmp(text, "host") == 0;
   if (strcmp(text, "events") == 0) job->baseline = TIDE_RUN_EVENTS;
   else if (strcmp(text, "barrier") == 0) job->baseline = TIDE_RUN_BARRIER;
-  else if (strcmp(text, "none") == 0) job->baseline = TIDE_RUN_TRACKED;
+  else if (strcmp(text, "none") == 0 || job->baseline_by_host) job->baseline = TIDE_RUN_TRACKED;
   else return false;
   return true;
+}
+
+static bool parse_keep(const char *text, struct tide_simulation_params *params) {
+  params->keep_on_host = strcmp(text, "host") == 0;
+  return params->keep_on_host || strcmp(text, "device") == 0;
 }
 
 static bool parse_small(const char *text, uint64_t most, uint64_t *out_number) {
@@ -166,6 +184,11 @@ static const char *take_value(struct tide_sim_job *job, int option, const char *
     case WAKE: return parse_time(value, &params->wake) ? NULL : "a time, such as 25us";
     case WAIT_COST: return parse_time(value, &params->wait_cost) ? NULL : "a time, such as 2us";
     case STEP_COST: return parse_time(value, &params->step_cost) ? NULL : "a time, such as 200ns";
+    case KEEP: return parse_keep(value, params) ? NULL : "device or host";
+    case SUBMIT_COST: return parse_time(value, &params->submit_cost) ? NULL : "a time, such as 3us";
+    case NATIVE_WAIT:
+      return parse_time(value, &params->native_wait_cost) ? NULL : "a time, such as 2us";
+    case ROUND_TRIP: return parse_time(value, &params->round_trip) ? NULL : "a time, such as 10us";
     case WORKERS:
       if (!parse_small(value, 65536, &number)) return "1 to 65536";
       params->workers = (uint32_t)number;
@@ -186,7 +209,7 @@ static const char *take_value(struct tide_sim_job *job, int option, const char *
       if (!parse_small(value, 1u << 26, &number)) return "1 to 67108864";
       params->capacity = (uint32_t)number;
       return NULL;
-    case BASELINE: return parse_baseline(value, job) ? NULL : "events, barrier or none";
+    case BASELINE: return parse_baseline(value, job) ? NULL : "events, barrier, host or none";
     case SWEEP: job->sweep = value; return NULL;
     case AGAINST: job->against = value; return NULL;
     case PLOT: job->plot = value; return NULL;
@@ -243,18 +266,18 @@ static void show_progress(void *user, uint64_t submitted, uint64_t finished) {
                      (unsigned long long)submitted, (unsigned long long)finished);
 }
 
-bool tide_sim_job_run(struct tide_sim_job *job, enum tide_run_mode mode,
-                      struct tide_sim_outcome *out_outcome) {
+bool tide_sim_job_run(struct tide_sim_job *job, struct tide_sim_outcome *out_outcome) {
   static const char *const names[] = {"tracked", "events", "barrier", "sequential"};
-  const char *name = names[mode];
+  const char *name = out_outcome->by_host ? "host" : names[out_outcome->mode];
   struct tide_diag diag = {.status = TIDE_OK};
   job->params.plan = job->program.plan;
-  job->params.mode = mode;
+  job->params.mode = out_outcome->mode;
   job->params.links = job->links;
   job->params.progress = show_progress;
   job->params.progress_user = &name;
-  out_outcome->mode = mode;
-  enum tide_status status = tide_simulate(&job->params, &diag, &out_outcome->simulation);
+  struct tide_simulation_params params = job->params;
+  params.keep_on_host |= out_outcome->by_host;
+  enum tide_status status = tide_simulate(&params, &diag, &out_outcome->simulation);
   tide_tool_progress_over();
   if (status == TIDE_OK) {
     out_outcome->result = tide_simulation_result(out_outcome->simulation);
@@ -286,10 +309,11 @@ static void run_unlimited(const struct tide_sim_job *job,
 }
 
 static bool run_once(struct tide_sim_job *job) {
-  struct tide_sim_outcome tracked = {.simulation = NULL}, other = {.simulation = NULL};
-  bool good = tide_tool_plan(&job->program) && tide_sim_job_run(job, TIDE_RUN_TRACKED, &tracked);
-  bool compared = job->baseline != TIDE_RUN_TRACKED;
-  if (good && compared) good = tide_sim_job_run(job, job->baseline, &other);
+  struct tide_sim_outcome tracked = {.mode = TIDE_RUN_TRACKED};
+  struct tide_sim_outcome other = {.mode = job->baseline, .by_host = job->baseline_by_host};
+  bool good = tide_tool_plan(&job->program) && tide_sim_job_run(job, &tracked);
+  bool compared = job->baseline != TIDE_RUN_TRACKED || job->baseline_by_host;
+  if (good && compared) good = tide_sim_job_run(job, &other);
   struct tide_sim_unlimited unlimited = {.is_known = false};
   if (good && tracked.result->run.sched.gap_waits) run_unlimited(job, &unlimited);
   if (good)
@@ -306,6 +330,9 @@ int tide_tool_sim(int argc, char **argv) {
       .params = {.struct_size = sizeof(struct tide_simulation_params),
                  .cost = 1000,
                  .cost_per_kib = 250,
+                 .submit_cost = 3000,
+                 .native_wait_cost = 2000,
+                 .round_trip = 10000,
                  .workers = 1},
   };
   const char *path;

@@ -12,7 +12,8 @@ struct tide_sim_job {
   struct tide_simulation_params params; /* all but the plan and the mode */
   struct tide_sim_link links[TIDE_SIM_LINKS_MOST];
   char *owned[TIDE_SIM_LINKS_MOST]; /* the links' texts */
-  enum tide_run_mode baseline;      /* TIDE_RUN_TRACKED: none */
+  enum tide_run_mode baseline;      /* TIDE_RUN_TRACKED: none, or by the host */
+  bool baseline_by_host;            /* the baseline is tracked, and the host keeps all waits */
   bool json, path, stats, quiet;
   const char *sweep, *plot;
   const char *against; /* a setting with which the sweep is repeated; NULL: none */
@@ -21,13 +22,14 @@ struct tide_sim_job {
 /* A run of the plan in one mode. */
 struct tide_sim_outcome {
   enum tide_run_mode mode;
+  bool by_host; /* the baseline of a tracked run: the host keeps all waits */
   struct tide_simulation *simulation;
   const struct tide_simulation_result *result;
 };
 
-/* False: the error has been printed, and nothing is left. */
-bool tide_sim_job_run(struct tide_sim_job *job, enum tide_run_mode mode,
-                      struct tide_sim_outcome *out_outcome);
+/* Runs the plan in out_outcome->mode, on the host's waits if by_host. False: the error has been
+ * printed, and nothing is left. */
+bool tide_sim_job_run(struct tide_sim_job *job, struct tide_sim_outcome *out_outcome);
 
 /* The results of a tracked run without a memory limit. */
 struct tide_sim_unlimited {

@@ -116,8 +116,11 @@ static void print_path(struct tide_sim_job *job, const struct tide_sim_outcome *
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-static const char *short_name(enum tide_run_mode mode) {
-  return mode == TIDE_RUN_EVENTS ? "events" : mode == TIDE_RUN_BARRIER ? "barrier" : "tracked";
+static const char *short_name(const struct tide_sim_outcome *outcome) {
+  if (outcome->by_host) return "host";
+  return outcome->mode == TIDE_RUN_EVENTS    ? "events"
+         : outcome->mode == TIDE_RUN_BARRIER ? "barrier"
+                                             : "tracked";
 }
 
 static void print_two_times(const char *name, uint64_t a, const uint64_t *b, const char *more) {
@@ -131,12 +134,17 @@ static void print_times(const struct tide_sim_outcome *tracked,
                         const struct tide_sim_outcome *other) {
   const struct tide_simulation_result *a = tracked->result, *b = other ? other->result : NULL;
   printf("  %-15s %12s", "", "tracked");
-  if (b) printf("%14s", short_name(other->mode));
+  if (b) printf("%14s", short_name(other));
   printf("\n");
   print_two_times("makespan", a->makespan, b ? &b->makespan : NULL, "");
   print_two_times("longest chain", a->longest_chain, b ? &b->longest_chain : NULL,
                   "    with any number of hands");
   print_two_times("all work", a->busy, b ? &b->busy : NULL, "");
+}
+
+static void print_hardware(const struct tide_sim_device_result *device) {
+  printf(", %u hardware queue%s", device->hardware_queues, device->hardware_queues == 1 ? "" : "s");
+  if (device->ahead) printf(", %u ahead", device->ahead);
 }
 
 static void print_devices(const struct tide_plan_tables *tables,
@@ -154,6 +162,7 @@ static void print_devices(const struct tide_plan_tables *tables,
     printf("    %llu operations, %u hand%s", (unsigned long long)a.operations, a.hands,
            a.hands == 1 ? "" : "s");
     if (a.machine) printf(", machine %u", a.machine);
+    if (a.hardware_queues) print_hardware(&a);
     printf("\n");
   }
   if (tables->device_count > MOST) printf("    … and %zu more\n", tables->device_count - MOST);
@@ -167,17 +176,22 @@ static void print_stalls(const struct tide_sim_outcome *tracked) {
            (unsigned long long)a->stalls, tide_sim_time(a->stalled, all, sizeof all));
 }
 
-static void print_waits(const struct tide_sim_outcome *tracked,
-                        const struct tide_sim_outcome *other) {
-  const struct tide_context_stats *sched = &tracked->result->run.sched;
-  printf("  waits            %11s%12s%12s%12s%16s\n", "submitted", "resolved", "elided", "issued",
-         "between queues");
-  printf("    tracked        %11llu%12llu%12llu%12llu%16llu\n", (unsigned long long)sched->waits,
-         (unsigned long long)sched->waits_resolved, (unsigned long long)sched->waits_elided,
-         (unsigned long long)sched->waits_issued,
-         (unsigned long long)tracked->result->waits.issued_cross);
+static void print_tracked_waits(const struct tide_sim_outcome *outcome) {
+  const struct tide_context_stats *sched = &outcome->result->run.sched;
+  printf("    %-13s  %11llu%12llu%12llu%12llu%16llu\n", short_name(outcome),
+         (unsigned long long)sched->waits, (unsigned long long)sched->waits_resolved,
+         (unsigned long long)sched->waits_elided, (unsigned long long)sched->waits_issued,
+         (unsigned long long)outcome->result->waits.issued_cross);
   if (sched->gap_waits)
     printf("      and %llu for recycled buffers\n", (unsigned long long)sched->gap_waits);
+}
+
+static void print_waits(const struct tide_sim_outcome *tracked,
+                        const struct tide_sim_outcome *other) {
+  printf("  waits            %11s%12s%12s%12s%16s\n", "submitted", "resolved", "elided", "issued",
+         "between queues");
+  print_tracked_waits(tracked);
+  if (other && other->by_host) print_tracked_waits(other);
   if (other && other->mode == TIDE_RUN_EVENTS) {
     const struct tide_run_result *run = &other->result->run;
     printf("    an event each  %11s%12s%12s%12llu\n", "", "", "",
@@ -190,13 +204,39 @@ static void print_waits(const struct tide_sim_outcome *tracked,
            (unsigned long long)other->result->run.barriers);
 }
 
+static bool runs_ahead(const struct tide_sim_outcome *outcome) {
+  for (size_t i = 0; i < outcome->result->device_count; i++)
+    if (tide_simulation_device(outcome->simulation, i).ahead) return true;
+  return false;
+}
+
+/* Returns the number of issued waits that no device has kept. */
+static uint64_t waits_by_host(const struct tide_context_stats *sched) {
+  uint64_t all = sched->waits_issued + sched->gap_waits;
+  return all < sched->waits_by_device ? 0 : all - sched->waits_by_device;
+}
+
+/* Prints the numbers of waits by their keeper, and of the commands for devices. */
+static void print_kept(const struct tide_sim_outcome *tracked) {
+  const struct tide_context_stats *sched = &tracked->result->run.sched;
+  if (!runs_ahead(tracked)) return;
+  printf("  ahead            %11s%12s%12s%12s%16s\n", "by device", "by host", "native", "barriers",
+         "reached");
+  printf("    waits kept     %11llu%12llu%12llu%12llu%16llu\n",
+         (unsigned long long)sched->waits_by_device, (unsigned long long)waits_by_host(sched),
+         (unsigned long long)sched->native_waits, (unsigned long long)sched->barriers,
+         (unsigned long long)sched->reached_waits);
+  if (sched->ran_in_vain)
+    printf("      %llu operations ran in vain\n", (unsigned long long)sched->ran_in_vain);
+}
+
 static void print_memory(const struct tide_sim_outcome *tracked,
                          const struct tide_sim_outcome *other) {
   const struct tide_pool_stats *pool = &tracked->result->run.pool;
   if (!tracked->result->memory_peak) return;
   printf("  memory           %llu bytes in use at most, %zu taken",
          (unsigned long long)pool->peak_bytes, tracked->result->memory_peak);
-  if (other) printf("; %s: %zu taken", short_name(other->mode), other->result->memory_peak);
+  if (other) printf("; %s: %zu taken", short_name(other), other->result->memory_peak);
   printf("\n");
 }
 
@@ -259,6 +299,7 @@ bool tide_sim_print(struct tide_sim_job *job, const struct tide_sim_outcome *tra
   print_path(job, tracked);
   print_stalls(tracked);
   print_waits(tracked, other);
+  print_kept(tracked);
   print_memory(tracked, other);
   print_memory_waits(tracked, unlimited);
   print_stats(job, tracked);
@@ -303,13 +344,22 @@ static void json_waits(struct tide_json *json, const struct tide_sim_outcome *ou
     tide_json_number(json, "barriers", run->barriers);
   }
   tide_json_close(json, '}');
+  if (!runs_ahead(outcome)) return;
+  tide_json_open(json, "ahead", '{');
+  tide_json_number(json, "waits_by_device", run->sched.waits_by_device);
+  tide_json_number(json, "waits_by_host", waits_by_host(&run->sched));
+  tide_json_number(json, "native_waits", run->sched.native_waits);
+  tide_json_number(json, "barriers", run->sched.barriers);
+  tide_json_number(json, "reached_waits", run->sched.reached_waits);
+  tide_json_number(json, "ran_in_vain", run->sched.ran_in_vain);
+  tide_json_close(json, '}');
 }
 
 static void json_outcome(struct tide_json *json, struct tide_sim_job *job,
                          const struct tide_sim_outcome *outcome) {
   const struct tide_plan_tables *tables = tide_plan_tables(job->program.plan);
   const struct tide_simulation_result *result = outcome->result;
-  tide_json_open(json, short_name(outcome->mode), '{');
+  tide_json_open(json, short_name(outcome), '{');
   tide_json_seconds(json, "makespan", result->makespan);
   if (result->stalls) {
     tide_json_number(json, "stalls", result->stalls);
@@ -325,6 +375,10 @@ static void json_outcome(struct tide_json *json, struct tide_sim_job *job,
     tide_json_text(json, "name", tables->devices[i].label);
     tide_json_number(json, "hands", device.hands);
     tide_json_number(json, "machine", device.machine);
+    if (device.hardware_queues) {
+      tide_json_number(json, "hardware_queues", device.hardware_queues);
+      tide_json_number(json, "ahead", device.ahead);
+    }
     tide_json_number(json, "operations", device.operations);
     tide_json_seconds(json, "busy", device.busy);
     tide_json_close(json, '}');

@@ -90,7 +90,7 @@ static void note_point(struct tide_sim_point *point, const struct tide_simulatio
 
 static bool run_point(struct sweep *sweep, size_t series, size_t which) {
   struct tide_sim_job *job = sweep->job;
-  struct tide_sim_outcome outcome = {.simulation = NULL};
+  struct tide_sim_outcome outcome = {.mode = TIDE_RUN_TRACKED};
   struct tide_sim_point *point = &sweep->points[series][which];
   char value[24], other[TIDE_PROGRAM_NAME_MAX + 1] = "";
   struct tide_setting settings[2] = {{sweep->name, value}};
@@ -105,7 +105,7 @@ static bool run_point(struct sweep *sweep, size_t series, size_t which) {
   bool good = plan_with(sweep, settings, series ? 2 : 1);
   point->at = sweep->at[which];
   double start = seconds_now();
-  good = good && tide_sim_job_run(job, TIDE_RUN_TRACKED, &outcome);
+  good = good && tide_sim_job_run(job, &outcome);
   point->seconds = seconds_now() - start;
   if (good) note_point(point, outcome.result);
   tide_simulation_destroy(outcome.simulation);

@@ -12,6 +12,13 @@
  *      tide_sim_open(context, clock, &params, &device);       the context's platform is the clock's
  *      … as with every device …
  *
+ * Running ahead. A device may have a submitting thread and hardware queues, as a GPU has. The
+ * thread spends `submit_cost` on one work after the other; the host knows an end after
+ * `round_trip`. With `ahead` the device gets work before that may start, and keeps the waits that
+ * remain: a chain of n operations takes about n bodies. Without it the host keeps all waits: each
+ * operation of the chain costs a submission and a round trip, too. A body that fails while it runs
+ * ahead loses the device.
+ *
  * Time in a simulated plan. An operation takes its `cost`, or else an assumed time (see
  * tide_simulation_params), drawn from a distribution on request. The draw depends only on the seed
  * and the operation's number, so a plan and its baseline get the same draws. An operation starts
@@ -34,19 +41,26 @@ extern "C" {
 
 /* ---- a device ------------------------------------------------------------------------ */
 
+struct tide_submission;
+
 /* A script decides about times, and observes. Every function may be NULL. */
 struct tide_sim_script {
   /* Returns the earliest start of this work. The work has been taken, and occupies no hand until
-   * then. */
+   * then. Running ahead: called when all that the work waits for has ended. */
   uint64_t (*ready)(void *self, const struct tide_work *work, uint64_t now);
   /* The work starts: returns its duration. */
   uint64_t (*start)(void *self, const struct tide_work *work, uint32_t hand, uint64_t now);
   /* The duration is over: returns the extra time on the same hand. 0: the work ends.
-   * TIDE_SIM_STALLS: the work releases its hand, and starts again after tide_sim_again. */
+   * TIDE_SIM_STALLS: the work releases its hand, and starts again after tide_sim_again. Not with a
+   * submitting thread. */
   uint64_t (*more)(void *self, struct tide_work *work, uint32_t hand, uint64_t now);
-  /* The work ends. May change work->status. */
+  /* The work ends. May change work->status. Running ahead: a failure loses the device. */
   void (*end)(void *self, struct tide_work *work, uint32_t hand, uint64_t now);
   void *self;
+  /* Running ahead only: the work is submitted. A status but TIDE_OK refuses it. After
+   * tide_work_fail, the work takes no time and its body does not run. */
+  enum tide_status (*submit)(void *self, struct tide_work *work,
+                             const struct tide_submission *submission);
 };
 
 #define TIDE_SIM_STALLS UINT64_MAX
@@ -61,10 +75,18 @@ struct tide_sim_params {
   uint64_t cost;                        /* ns that work takes without a script's `start` */
   const struct tide_sim_script *script; /* must outlive the device; NULL: none */
   bool skip_bodies;                     /* false: host functions run, when their work ends */
+  /* Any of these makes a device with a submitting thread: see above. Times are in ns. */
+  uint32_t ahead;           /* see tidemark/backend.h; 0: the host keeps all waits */
+  uint32_t hardware_queues; /* at most 8; 0: 1 */
+  uint64_t submit_cost;     /* the thread's time for each submission */
+  uint64_t
+      native_wait_cost; /* from the awaited signal to the start, if that holds back the start */
+  uint64_t round_trip;  /* from the end of work until the host knows it */
 };
 
 /* Opens a simulated device. The context's platform must be that of `clock`, which outlives the
- * device. NULL params select the defaults. TIDE_INVALID: too many hands; TIDE_NOMEM. */
+ * device. NULL params select the defaults. TIDE_INVALID: too many hands or hardware queues;
+ * TIDE_UNSUPPORTED: a script's `more` with a submitting thread; TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_open(struct tide_context *context,
                                                         struct tide_clock *clock,
                                                         const struct tide_sim_params *params,
@@ -73,7 +95,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_open(struct tide_context *con
 TIDE_API void tide_sim_halt(struct tide_device *device);
 /* Resumes the device: work that would have ended meanwhile ends now. */
 TIDE_API void tide_sim_resume(struct tide_device *device);
-/* Restarts stalled work at this time, as soon as a hand is free. TIDE_NOMEM. */
+/* Restarts stalled work at this time, as soon as a hand is free. Not with a submitting thread.
+ * TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_again(struct tide_device *device,
                                                          struct tide_work *work, uint64_t time);
 
@@ -130,22 +153,26 @@ struct tide_simulation_params {
   void *made_user;
   void (*progress)(void *user, uint64_t submitted, uint64_t finished);
   void *progress_user;
+  bool keep_on_host; /* the host keeps all waits, of devices that run ahead, too */
+  uint64_t submit_cost, native_wait_cost,
+      round_trip; /* ns: see tide_sim_params; of `gpu` devices */
 };
 
 struct tide_sim_device_result {
   uint32_t hands;
   uint32_t machine;
   uint64_t operations;
-  uint64_t busy; /* ns, summed over all hands */
+  uint64_t busy;                   /* ns, summed over all hands */
+  uint32_t ahead, hardware_queues; /* a `gpu` device's; ahead 0: the host keeps all waits */
 };
 
 /* The time of the longest path, by cause; the parts add up to the makespan. */
 struct tide_sim_path {
   uint64_t bodies;  /* running operations */
   uint64_t waits;   /* the cost of issued waits */
-  uint64_t latency; /* signals in transit */
+  uint64_t latency; /* signals in transit, and the cost of native waits */
   uint64_t hands;   /* an operation could have started, but all hands were busy */
-  uint64_t others;  /* delays by the host, or by memory */
+  uint64_t others;  /* delays by the host, with its submissions and round trips, or by memory */
   size_t operations;
   size_t memory_waits; /* operations that a wait for recycled memory delayed last */
 };
@@ -162,7 +189,8 @@ struct tide_simulation;
 struct tide_simulation_result {
   struct tide_run_result run; /* the runner's result; times are the clock's */
   uint64_t makespan;          /* ns from the first submit to the last end */
-  uint64_t longest_chain;     /* the makespan with any number of hands */
+  uint64_t longest_chain;     /* the makespan with any number of hands, and without the costs of
+                                 submissions, native waits and round trips */
   uint64_t busy;              /* ns, summed over all operations */
   uint64_t operations;
   uint64_t assumed; /* operations without a given cost */
@@ -196,7 +224,8 @@ TIDE_API bool tide_simulation_operation(const struct tide_simulation *simulation
 TIDE_API const struct tide_sim_stop *tide_simulation_path(const struct tide_simulation *simulation,
                                                           size_t *out_count);
 
-/* Returns the device kinds of a simulation: those of real runs, and `sim`. For tide_plan_count. */
+/* Returns the device kinds of a simulation: those of real runs, `sim` and `gpu`. For
+ * tide_plan_count. */
 TIDE_API const struct tide_device_kind *tide_simulation_kinds(size_t *out_count);
 
 #ifdef __cplusplus

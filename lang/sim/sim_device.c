@@ -3,8 +3,7 @@
 #include "base/list.h"
 #include "base/alloc.h"
 #include "base/params.h"
-#include "tidemark/backend.h"
-#include "tidemark/sim.h"
+#include "sim/sim_hardware.h"
 
 #define HANDS_MOST 65536u
 
@@ -248,6 +247,7 @@ enum tide_status tide_sim_open(struct tide_context *context, struct tide_clock *
   if (status != TIDE_OK) return status;
   if (own.hands > HANDS_MOST) return TIDE_INVALID;
   if (!own.hands) own.hands = 1;
+  if (tide_sim_is_hardware(&own)) return tide_sim_hardware_open(context, clock, &own, out_device);
   struct tide_sim *sim = make_sim(tide_context_allocator(context), &own);
   if (!sim) return TIDE_NOMEM;
   sim->clock = clock;
@@ -269,9 +269,18 @@ static struct tide_sim *sim_of(const struct tide_device *device) {
   return tide_device_backend(device)->self;
 }
 
-void tide_sim_halt(struct tide_device *device) { sim_of(device)->halted = true; }
+void tide_sim_halt(struct tide_device *device) {
+  struct tide_sim_hardware *hardware = tide_sim_hardware_of(device);
+  if (hardware) hardware->is_halted = true;
+  else sim_of(device)->halted = true;
+}
 
 void tide_sim_resume(struct tide_device *device) {
+  struct tide_sim_hardware *hardware = tide_sim_hardware_of(device);
+  if (hardware) {
+    tide_sim_hardware_resume(hardware);
+    return;
+  }
   struct tide_sim *sim = sim_of(device);
   sim->halted = false;
   for (uint32_t i = 0; i < sim->params.hands; i++)

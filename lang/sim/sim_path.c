@@ -17,10 +17,12 @@ static uint64_t left_at(const struct tide_sim_op *op, const struct tide_sim_op *
   return cause->end <= op->could ? cause->end : op->could;
 }
 
-/* True if the operation waited for a hand. Otherwise a delay has causes that are not traced: the
- * host, a wake-up. */
-static bool was_busy(const struct tide_simulation *s, const struct tide_sim_op *op) {
-  return op->before_it != TIDE_SIM_NONE && s->ops[op->before_it].end > op->could;
+/* Returns the time for which the operation waited for a hand. The rest of its delay has causes that
+ * are not traced: the host, a wake-up, a submission. */
+static uint64_t hand_wait(const struct tide_simulation *s, const struct tide_sim_op *op) {
+  uint64_t free = op->before_it == TIDE_SIM_NONE ? 0 : s->ops[op->before_it].end;
+  if (free <= op->could) return 0;
+  return (free < op->start ? free : op->start) - op->could;
 }
 
 static void count_stop(struct tide_simulation *s, const struct tide_sim_op *op, uint64_t until) {
@@ -29,8 +31,9 @@ static void count_stop(struct tide_simulation *s, const struct tide_sim_op *op, 
   path->operations++;
   path->waits += price;
   path->bodies += until - op->start - price;
-  if (was_busy(s, op)) path->hands += op->start - op->could;
-  else path->others += op->start - op->could;
+  uint64_t hand = hand_wait(s, op);
+  path->hands += hand;
+  path->others += op->start - op->could - hand;
 }
 
 bool tide_sim_trace_path(struct tide_simulation *s) {

@@ -7,10 +7,14 @@
 #include "base/text.h"
 #include "sim/sim_state.h"
 
+#include <stddef.h>
+
 #define WORKERS_MOST 65536
 #define DEPTH_MOST 4096
 #define DEPTH 64
 #define MACHINES_MOST 65535
+#define AHEAD_MOST 4096
+#define AHEAD 64
 
 /* ---- devices ----------------------------------------------------------------------- */
 
@@ -27,26 +31,51 @@ static enum tide_status read_option(const struct tide_plan_option *option, int64
   return TIDE_OK;
 }
 
-static enum tide_status read_options(const struct tide_plan_device *device, bool file,
-                                     uint32_t *hands, uint32_t *machine, struct tide_diag *diag) {
-  enum tide_status status = TIDE_OK;
-  uint32_t ignored;
-  for (size_t i = 0; i < device->option_count && status == TIDE_OK; i++) {
-    const struct tide_plan_option *option = &device->options[i];
-    if (strcmp(option->key, "machine") == 0)
-      status = read_option(option, 0, MACHINES_MOST, machine, diag);
-    else if (!file && strcmp(option->key, "workers") == 0)
-      status = read_option(option, 1, WORKERS_MOST, hands, diag);
-    else if (file && strcmp(option->key, "depth") == 0)
-      status = read_option(option, 1, DEPTH_MOST, hands, diag);
-    else if (file && strcmp(option->key, "threads") == 0)
-      status = read_option(option, 0, 1, &ignored, diag);
-    else
-      status = tide_diag_at(diag, TIDE_NOT_FOUND, option->line, option->column,
-                            "a simulated %s device has no option '%s'; expected %s", device->kind,
-                            option->key, file ? "depth, threads or machine" : "workers or machine");
+enum kind { CPU, STORAGE, GPU };
+
+/* An option of simulated devices, and the field that it sets. */
+struct option {
+  const char *key;
+  unsigned kinds; /* a bit for each */
+  int64_t least, most;
+  size_t field; /* offset in struct settings */
+};
+
+struct settings {
+  uint32_t hands, machine, threads, ahead, hardware_queues;
+};
+
+static const struct option device_options[] = {
+    {"machine", 1 << CPU | 1 << STORAGE | 1 << GPU, 0, MACHINES_MOST,
+     offsetof(struct settings, machine)},
+    {"workers", 1 << CPU | 1 << GPU, 1, WORKERS_MOST, offsetof(struct settings, hands)},
+    {"depth", 1 << STORAGE, 1, DEPTH_MOST, offsetof(struct settings, hands)},
+    {"threads", 1 << STORAGE, 0, 1, offsetof(struct settings, threads)},
+    {"ahead", 1 << GPU, 0, AHEAD_MOST, offsetof(struct settings, ahead)},
+    {"queues", 1 << GPU, 1, TIDE_HARDWARE_QUEUES_MAX, offsetof(struct settings, hardware_queues)},
+};
+
+static enum tide_status read_options(const struct tide_plan_device *device, enum kind kind,
+                                     struct settings *settings, struct tide_diag *diag) {
+  static const char *const expected[] = {"workers or machine", "depth, threads or machine",
+                                         "ahead, queues, workers or machine"};
+  enum { OPTIONS = sizeof device_options / sizeof *device_options };
+  for (size_t i = 0; i < device->option_count; i++) {
+    const struct tide_plan_option *given = &device->options[i];
+    const struct option *option = device_options;
+    while (option < device_options + OPTIONS &&
+           (!(option->kinds >> kind & 1) || strcmp(given->key, option->key) != 0))
+      option++;
+    if (option == device_options + OPTIONS)
+      return tide_diag_at(diag, TIDE_NOT_FOUND, given->line, given->column,
+                          "a simulated %s device has no option '%s'; expected %s", device->kind,
+                          given->key, expected[kind]);
+    enum tide_status status =
+        read_option(given, option->least, option->most,
+                    (uint32_t *)(void *)((char *)settings + option->field), diag);
+    if (status != TIDE_OK) return status;
   }
-  return status;
+  return TIDE_OK;
 }
 
 static struct tide_sim_op *op_of(struct tide_simulation *s, const struct tide_work *work) {
@@ -60,7 +89,17 @@ static uint64_t ready(void *self, const struct tide_work *work, uint64_t now) {
   uint32_t number = (uint32_t)(op - s->ops);
   tide_sim_settle(s, number);
   tide_sim_taken(s, number, work->epoch);
+  if (op->submission) tide_sim_after_native(made, op, now);
   return op->could > now ? op->could : now;
+}
+
+static enum tide_status submit_op(void *self, struct tide_work *work,
+                                  const struct tide_submission *submission) {
+  struct tide_sim_made *made = self;
+  const struct tide_sim_arguments *arguments = tide_work_arguments(work);
+  if (arguments->fails) return TIDE_FAILED;
+  tide_sim_submitted(made, arguments->operation, submission);
+  return TIDE_OK;
 }
 
 static uint64_t start_op(void *self, const struct tide_work *work, uint32_t hand, uint64_t now) {
@@ -115,52 +154,92 @@ static void end_op(void *self, struct tide_work *work, uint32_t hand, uint64_t n
   if (op->missing != TIDE_OK) work->status = op->missing;
 }
 
+/* Adds the submitting thread of a device that runs ahead. */
+static enum tide_status make_thread(struct tide_sim_made *made, struct tide_sim_params *params,
+                                    const struct settings *settings) {
+  struct tide_simulation *s = made->simulation;
+  params->hardware_queues = settings->hardware_queues;
+  params->submit_cost = s->params.submit_cost;
+  params->native_wait_cost = s->params.native_wait_cost;
+  params->round_trip = s->params.round_trip;
+  params->ahead = s->params.keep_on_host ? 0 : settings->ahead;
+  made->script.more = NULL;
+  made->result.hardware_queues = params->hardware_queues;
+  made->result.ahead = params->ahead;
+  if (!params->ahead) return TIDE_OK;
+  made->orders = tide_alloc(s->allocator, TIDE_HARDWARE_QUEUES_MAX, sizeof *made->orders);
+  return made->orders ? TIDE_OK : TIDE_NOMEM;
+}
+
 static enum tide_status make_device(struct tide_simulation *s,
                                     const struct tide_device_request *request,
-                                    struct tide_sim_made *made, bool file) {
+                                    struct tide_sim_made *made, enum kind kind,
+                                    const struct settings *settings) {
   struct tide_sim_params params = {
       .struct_size = sizeof params,
       .label = request->device->label,
       .hands = made->result.hands,
-      .out_of_order = file,
-      .domain = file ? TIDE_DOMAIN_STORAGE : TIDE_DOMAIN_QUEUE,
+      .out_of_order = kind == STORAGE,
+      .domain = kind == STORAGE ? TIDE_DOMAIN_STORAGE : TIDE_DOMAIN_QUEUE,
       .wake = s->params.wake,
       .script = &made->script,
       .skip_bodies = true,
   };
-  made->script = (struct tide_sim_script){ready, start_op, more, end_op, made};
+  made->script = (struct tide_sim_script){ready, start_op, more, end_op, made, submit_op};
   made->last = tide_alloc(s->allocator, params.hands, sizeof *made->last);
   if (!made->last) return TIDE_NOMEM;
   memset(made->last, 0xff, params.hands * sizeof *made->last);
+  if (kind == GPU && make_thread(made, &params, settings) != TIDE_OK) return TIDE_NOMEM;
   return tide_sim_open(request->context, s->clock, &params, &made->device);
 }
 
+static enum tide_status refuse_takes(const struct tide_simulation *s, size_t device,
+                                     struct tide_diag *diag) {
+  for (size_t i = 0; i < s->tables->queue_count; i++) {
+    const struct tide_plan_queue *queue = &s->tables->queues[i];
+    if (queue->device == device && queue->take_line)
+      return tide_diag_at(diag, TIDE_UNSUPPORTED, queue->take_line, queue->take_column,
+                          "queue '%s' cannot take: only a thread can stall, not a gpu",
+                          queue->label);
+  }
+  return TIDE_OK;
+}
+
 static enum tide_status make_any(struct tide_simulation *s,
-                                 const struct tide_device_request *request, bool file,
+                                 const struct tide_device_request *request, enum kind kind,
                                  struct tide_device **out_device, struct tide_diag *diag) {
   size_t index = (size_t)(request->device - s->tables->devices);
   struct tide_sim_made *made = &s->devices[index];
   uint32_t workers = s->params.workers ? s->params.workers : 1;
+  struct settings settings = {
+      .hands = kind == STORAGE ? DEPTH : workers, .ahead = AHEAD, .hardware_queues = 1};
   made->simulation = s;
-  made->in_order = !file;
-  made->result.hands = file ? DEPTH : workers;
-  enum tide_status status =
-      read_options(request->device, file, &made->result.hands, &made->result.machine, diag);
+  made->in_order = kind != STORAGE;
+  made->is_gpu = kind == GPU;
+  enum tide_status status = read_options(request->device, kind, &settings, diag);
+  if (status == TIDE_OK && kind == GPU) status = refuse_takes(s, index, diag);
+  made->result.hands = settings.hands;
+  made->result.machine = settings.machine;
   if (status != TIDE_OK) return status;
-  if (!file && s->params.workers_all) made->result.hands = s->params.workers_all;
-  status = make_device(s, request, made, file);
+  if (kind != STORAGE && s->params.workers_all) made->result.hands = s->params.workers_all;
+  status = make_device(s, request, made, kind, &settings);
   if (status == TIDE_OK) *out_device = made->device;
   return status;
 }
 
 static enum tide_status make_cpu(void *self, const struct tide_device_request *request,
                                  struct tide_device **out_device, struct tide_diag *diag) {
-  return make_any(self, request, false, out_device, diag);
+  return make_any(self, request, CPU, out_device, diag);
 }
 
 static enum tide_status make_file(void *self, const struct tide_device_request *request,
                                   struct tide_device **out_device, struct tide_diag *diag) {
-  return make_any(self, request, true, out_device, diag);
+  return make_any(self, request, STORAGE, out_device, diag);
+}
+
+static enum tide_status make_gpu(void *self, const struct tide_device_request *request,
+                                 struct tide_device **out_device, struct tide_diag *diag) {
+  return make_any(self, request, GPU, out_device, diag);
 }
 
 static const struct tide_device_kind kinds[] = {
@@ -168,6 +247,8 @@ static const struct tide_device_kind kinds[] = {
     {"file", "out of order; `depth N`, `machine N`", false, make_file, NULL, NULL},
     {"sim", "in order, and only ever simulated; `workers N`, `machine N`", true, make_cpu, NULL,
      NULL},
+    {"gpu", "runs ahead, and only ever simulated; `ahead N`, `queues N`, `workers N`, `machine N`",
+     true, make_gpu, NULL, NULL},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -188,10 +269,11 @@ static const struct tide_body_class body = {.name = "sim", .host = never_run};
 
 /* True if the clock can hold the time of all submitted operations, run one after the other, with
  * each signal on the slowest way. */
-static bool fits_clock(struct tide_simulation *s, uint64_t cost, size_t waits) {
+static bool fits_clock(struct tide_simulation *s, uint64_t cost, size_t waits, bool on_gpu) {
   const struct tide_simulation_params *p = &s->params;
   unsigned __int128 most = (unsigned __int128)s->most_time + cost + p->wake + p->step_cost +
                            (unsigned __int128)p->wait_cost * waits;
+  if (on_gpu) most += (unsigned __int128)p->submit_cost + p->native_wait_cost + p->round_trip;
   for (size_t i = 0; i < TIDE_WAY_COUNT; i++) most += p->latencies[i];
   for (size_t i = 0; i < p->link_count; i++) most += s->links[i].latency;
   s->too_long |= most > TIME_MOST;
@@ -208,7 +290,8 @@ static void stand_in(void *self, const struct tide_step *step, struct tide_opera
   operation->arguments_size = 0;
   if (s->no_memory || s->too_long) return;
   uint64_t cost = tide_sim_cost(s, step, &assumed);
-  if (!fits_clock(s, cost, operation->wait_count)) return;
+  bool on_gpu = s->devices[s->tables->queues[step->queue].device].is_gpu;
+  if (!fits_clock(s, cost, operation->wait_count, on_gpu)) return;
   bool fails = step->body->class_.fails || tide_sim_fails(s, step->number);
   s->arguments = (struct tide_sim_arguments){cost, (uint32_t)s->op_count, fails};
   s->result.assumed += assumed;
@@ -391,6 +474,7 @@ enum tide_status tide_simulate(const struct tide_simulation_params *params, stru
 void tide_simulation_destroy(struct tide_simulation *s) {
   if (!s) return;
   const struct tide_allocator *a = s->allocator;
+  tide_sim_native_free(s);
   for (size_t i = 0; s->devices && i < s->tables->device_count; i++)
     tide_free(a, s->devices[i].last, s->devices[i].result.hands, sizeof *s->devices[i].last);
   tide_free(a, s->devices, s->tables->device_count, sizeof *s->devices);

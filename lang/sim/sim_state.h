@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "program/arena.h"
+#include "tidemark/backend.h"
 #include "tidemark/sim.h"
 
 #define TIDE_SIM_NONE UINT32_MAX
@@ -38,6 +39,8 @@ struct tide_sim_op {
   bool settled;             /* `could`, `by` and `chain_start` are known */
   bool by_memory;           /* a wait for recycled memory decided `could` */
   bool over;
+  uint8_t hardware_queue;
+  uint32_t submission; /* number of the submission; 0: the device does not run ahead */
 };
 
 /* A dependency of an operation. */
@@ -83,6 +86,28 @@ struct tide_sim_queue {
   uint32_t last; /* the last one given to the device */
 };
 
+/* A submission of a device that runs ahead. */
+struct tide_sim_native {
+  uint32_t operation;         /* none: the number was not used */
+  uint32_t last;              /* the operation that ended last, of this one and all before it */
+  uint64_t chain;             /* their latest end with unlimited hands */
+  uint64_t submitted;         /* time */
+  uint32_t waits, wait_count; /* index and count in native_waits */
+  bool barrier;
+};
+
+/* The submissions of a hardware queue, by number, from 1. */
+struct tide_sim_order {
+  struct tide_sim_native *submissions;
+  size_t count, capacity;
+  size_t reached; /* `last` and `chain` are known of so many */
+};
+
+struct tide_sim_native_wait {
+  uint32_t hardware_queue; /* the same device's */
+  uint64_t submission;
+};
+
 /* A buffer handed out with a gap, and one operation that must finish before its use. */
 struct tide_sim_gap {
   const void *buffer;
@@ -95,9 +120,11 @@ struct tide_sim_made { /* a device of the plan */
   struct tide_device *device;
   struct tide_sim_script script;
   struct tide_sim_device_result result;
-  uint32_t *last; /* by hand: its last operation */
+  uint32_t *last;                /* by hand: its last operation */
+  struct tide_sim_order *orders; /* by hardware queue; NULL: does not run ahead */
   uint32_t index;
   bool in_order;
+  bool is_gpu;
 };
 
 /* Replaces the arguments of a body. */
@@ -125,6 +152,8 @@ struct tide_simulation {
   size_t wait_count, wait_room;
   struct tide_sim_tag *tags;
   size_t tag_count, tag_capacity;
+  struct tide_sim_native_wait *native_waits;
+  size_t native_wait_count, native_wait_capacity;
   struct tide_sim_stall *spare_stalls;
   struct tide_sim_line *lines; /* a hash table */
   size_t line_count, line_room;
@@ -183,6 +212,14 @@ void tide_sim_take_free(struct tide_simulation *s);
  * ended, or is not known. *out_chain: the time with unlimited hands. */
 bool tide_sim_arrival(struct tide_simulation *s, const struct tide_sim_op *op, uint64_t key,
                       uint64_t value, uint32_t *out_by, uint64_t *out_time, uint64_t *out_chain);
+
+/* ---- sim_native.c: devices that run ahead ---- */
+void tide_sim_submitted(struct tide_sim_made *made, uint32_t operation,
+                        const struct tide_submission *submission);
+/* Delays a settled operation by its hardware queue, its barrier and its native waits, which are
+ * over. `now`: the start, if a hand was free. */
+void tide_sim_after_native(struct tide_sim_made *made, struct tide_sim_op *op, uint64_t now);
+void tide_sim_native_free(struct tide_simulation *s);
 
 /* ---- sim_path.c ---- */
 /* Traces the path backwards from the operation that ended last. False: no memory. */

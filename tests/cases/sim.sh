@@ -29,6 +29,15 @@ expected() {
 for program in "$source"/examples/*.tide; do
   expected "$(basename "$program" .tide)" "$(basename "$program" .tide)" --stats
 done
+# Programs for simulations only.
+for program in "$source"/examples/sim/*.tide; do
+  expected "$(basename "$program" .tide)" "sim/$(basename "$program" .tide)" --baseline host --stats
+done
+expected ahead_long sim/ahead_pays --baseline host --set body=500
+expected ahead_look sim/ahead_idle --baseline host --set look=8
+expected ahead_json sim/ahead_pays --baseline host --json
+expected ahead_costs sim/ahead_pays --baseline none --submit-cost 1us --native-wait 100ns --round-trip 100us
+expected ahead_host sim/ahead_pays --keep host --baseline barrier
 expected paging_limit paging --memory 257K --stats
 expected scratch_limit scratch --memory 321K --stats
 expected spread satellite --seed 7 --spread exponential --wait-cost 1us --latency device=20us --wake 25us --path \
@@ -71,7 +80,7 @@ refused bad_cost 2 '--cost 1us/KiB=x: expected' --cost 1us/KiB=x "$hello"
 refused bad_latency 2 '--latency far=1us: expected' --latency far=1us "$hello"
 refused bad_link 2 '--link a-b=1us: expected' --link a-b=1us "$hello"
 refused bad_spread 2 'expected uniform or exponential' --spread wide "$hello"
-refused bad_baseline 2 'expected events, barrier or none' --baseline graph "$hello"
+refused bad_baseline 2 'expected events, barrier, host or none' --baseline graph "$hello"
 refused bad_workers 2 'expected 1 to 65536' --workers 0 "$hello"
 refused huge_time 2 'expected a time' --wake 99999999999999s "$hello"
 refused plot_alone 2 'go with --sweep' --plot x.svg "$hello"
@@ -82,10 +91,18 @@ refused unknown_sweep 1 'of a numeric parameter' --sweep size=1..2 "$hello"
 refused backward_sweep 1 'expected NAME=FROM..TO' --sweep devices=4..1 "$source/examples/fleet.tide"
 refused bad_against 1 'expected NAME=VALUE' --sweep devices=1..2 --against gather=1 "$source/examples/fleet.tide"
 refused all_fail 1 'fleet.tide:[0-9]*:[0-9]*: operation failed' --fail 1000000 "$source/examples/fleet.tide"
-printf 'device d sim workers 2 machine 1\ndevice e gpu\nqueue q on d\nqueue r on e\nq: nop\n' >kinds.tide
-refused unknown_kind 1 "kinds.tide:2:10: there is no device kind 'gpu'; expected one of: cpu, file, sim" kinds.tide
+printf 'device d sim workers 2 machine 1\ndevice e tpu\nqueue q on d\nqueue r on e\nq: nop\n' >kinds.tide
+refused unknown_kind 1 "kinds.tide:2:10: there is no device kind 'tpu'; expected one of: cpu, file, sim, gpu" kinds.tide
 printf 'device d file workers 2\nqueue q on d\nq: nop\n' >option.tide
 refused unknown_option 1 "option.tide:1:15: .*no option 'workers'; expected depth, threads or machine" option.tide
+refused bad_keep 2 '--keep cpu: expected device or host' --keep cpu "$hello"
+refused bad_round_trip 2 '--round-trip 5: expected a time' --round-trip 5 "$hello"
+printf 'device d gpu depth 2\nqueue q on d\nq: nop\n' >gpu.tide
+refused unknown_gpu_option 1 "gpu.tide:1:14: .*no option 'depth'; expected ahead, queues, workers or machine" gpu.tide
+printf 'device d gpu queues 9\nqueue q on d\nq: nop\n' >queues.tide
+refused too_many_hardware_queues 1 "option 'queues' is too large; expected 1 to 8" queues.tide
+printf 'device d gpu\ndevice e cpu\nqueue q on d\nqueue r on e\nbuffer m 64K\nbuffer n 8\ntimeline t\nr: fill m  signal t = 1\nq: hash m, n  take m\n' >take.tide
+refused no_take 1 "take.tide:9:1: .*queue 'q' cannot take: only a thread can stall" take.tide
 printf 'device d cpu workers 70000\nqueue q on d\nq: nop\n' >many.tide
 refused too_many_workers 1 "option 'workers' is too large; expected 1 to 65536" many.tide
 printf 'device d cpu\nqueue q on d capacity 1\ntimeline t\nq: nop wait t >= 1 passable\nq: nop\nq: nop signal t = 1\n' >full.tide

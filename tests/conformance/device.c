@@ -440,7 +440,8 @@ static void free_hands_take_work(void) {
   static const struct tide_body_class class_ = {.name = "meet", .host = meet};
   struct rig rig;
   open_given(&rig);
-  if (rig.kind->host && rig.kind->in_order && !rig.kind->alone && rig.kind->number >= 2) {
+  bool has_hands = rig.kind->host && !rig.kind->alone && !rig.kind->ahead;
+  if (has_hands && rig.kind->in_order && rig.kind->number >= 2) {
     for (int round = 0; round < 50; round++) {
       uint32_t here = 0;
       struct tide_queue *a = rig_queue(&rig, "a", 4), *b = rig_queue(&rig, "b", 4);

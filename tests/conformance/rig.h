@@ -23,6 +23,7 @@ struct rig_kind {
   uint32_t number; /* workers, or the depth */
   void (*open)(struct rig *rig); /* sets rig->device */
   bool alone;                    /* on a clock whose time is made up: there is one thread */
+  bool ahead; /* the host may see a value after an operation that waits for it has started */
 };
 
 struct rig {

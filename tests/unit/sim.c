@@ -157,7 +157,7 @@ TEST(work_that_has_not_arrived_keeps_no_hand_busy) {
   struct world w;
   struct script script = {0};
   uint32_t ran = 0;
-  struct tide_sim_script calls = {in_a_while, takes, NULL, ends, &script};
+  struct tide_sim_script calls = {in_a_while, takes, NULL, ends, &script, NULL};
   struct tide_sim_params params = {.struct_size = sizeof params, .hands = 1, .script = &calls};
   world_open(&w, &params);
   for (int i = 0; i < 4; i++) submit_counting(w.queues[i], &ran);
