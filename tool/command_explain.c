@@ -1,7 +1,7 @@
 /* tidemark explain: a paused run, and its decision about each wait. */
 #include "tool/explain.h"
 
-#include "tidemark/kernel.h"
+#include "tidemark/sim.h"
 
 enum { SET, INPUT, FRONTIER, MEMORY, JSON, PLUGIN };
 
@@ -17,55 +17,39 @@ static const struct tide_tool_option options[] = {
 static const struct tide_tool_usage usage = {
     "explain", "FILE",
     "Says of each operation what its queue knows, and of each wait what becomes of it.", options,
-    "Everything is submitted to queues that do not start, so that the answer is the same each "
-    "time.\n"
-    "(Where the host waits in the program, what comes before that is really run.)\n\n"
+    "Everything is submitted to simulated queues before they start, so that the answer is the "
+    "same\n"
+    "each time. (Where the host waits in the program, what comes before that runs first.)\n\n"
     "  resolved  the value is reached: nothing to wait for\n"
     "  elided    what the queue knows implies that it will have been reached: no wait\n"
-    "  issued    the device has to wait\n"
+    "  issued    the device, or the host, has to wait\n"
     "  held      nobody had promised such a value when the operation was submitted; it was looked "
     "at\n"
     "            again when somebody did\n"
     "  failed    it will never be reached\n"};
-
-static bool host_waits(struct tide_plan *plan) {
-  struct tide_step step;
-  tide_plan_rewind(plan);
-  while (tide_plan_next(plan, &step, NULL) == TIDE_OK && step.kind != TIDE_STEP_END)
-    if (step.kind == TIDE_STEP_HOST_WAIT) return true;
-  return false;
-}
 
 /* The limits of the run. */
 struct limits {
   uint64_t frontier, memory;
 };
 
-static enum tide_status run_paused(struct tide_explanation *e, const struct limits *limits,
-                                   struct tide_tool_files *files, struct tide_diag *diag) {
-  struct tide_run_result result;
-  struct tide_run *run;
-  struct tide_run_params params = {
-      .struct_size = sizeof params,
-      .platform = tide_platform_linux(),
-      .allocator = tide_allocator_system(),
-      .plan = e->plan,
-      .files = tide_tool_files_source(files),
-      .takes = tide_medium_takes(),
-      .paused = true,
-      .submit_only = !host_waits(e->plan),
-      .frontier = (uint8_t)limits->frontier,
-      .memory = (size_t)limits->memory,
-      .sink = &e->sink,
-  };
-  params.kinds = tide_tool_devices(&params.kind_count);
-  enum tide_status status = tide_run_create(&params, diag, &run);
-  if (status != TIDE_OK) return status;
-  tide_explanation_follow(e, run);
-  tide_tool_watch_run(run);
-  status = tide_run_execute(run, &result, diag);
-  tide_tool_watch_run(NULL);
-  tide_run_destroy(run);
+static void follow_run(void *explanation, const struct tide_run *run) {
+  tide_explanation_follow(explanation, run);
+}
+
+static enum tide_status simulate(struct tide_explanation *e, const struct limits *limits,
+                                 struct tide_diag *diag) {
+  struct tide_simulation *simulation = NULL;
+  struct tide_simulation_params params = {.struct_size = sizeof params,
+                                          .plan = e->plan,
+                                          .paused = true,
+                                          .frontier = (uint8_t)limits->frontier,
+                                          .memory = (size_t)limits->memory,
+                                          .sink = &e->sink,
+                                          .made = follow_run,
+                                          .made_user = e};
+  enum tide_status status = tide_simulate(&params, diag, &simulation);
+  tide_simulation_destroy(simulation);
   return status;
 }
 
@@ -73,12 +57,11 @@ static bool explain_program(struct tide_tool_program *program, const struct limi
                             bool json) {
   const struct tide_allocator *a = tide_allocator_system();
   struct tide_explanation e = {.allocator = NULL};
-  struct tide_tool_files *files = tide_tool_files_create(tide_plan_tables(program->plan), NULL);
   struct tide_diag diag = {.status = TIDE_OK};
   bool good = false;
-  if (!files || tide_explanation_init(&e, a, program->plan, NULL) != TIDE_OK) {
+  if (tide_explanation_init(&e, a, program->plan, NULL) != TIDE_OK) {
     tide_tool_error("out of memory");
-  } else if (run_paused(&e, limits, files, &diag) != TIDE_OK) {
+  } else if (simulate(&e, limits, &diag) != TIDE_OK) {
     tide_tool_error_at(program->path, &diag);
   } else if (e.failed) {
     tide_tool_error("out of memory");
@@ -89,7 +72,6 @@ static bool explain_program(struct tide_tool_program *program, const struct limi
     tide_explain_print(&e);
     good = true;
   }
-  tide_tool_files_destroy(files);
   tide_explanation_fini(&e);
   return good;
 }

@@ -80,18 +80,20 @@ static void print_operation(const struct tide_explanation *e, const struct tide_
 }
 
 static void print_counts(const struct tide_explanation *e) {
-  size_t counts[5] = {0}, all = 0, held = 0;
+  size_t counts[5] = {0}, all = 0, held = 0, by_device = 0;
   for (size_t i = 0; i < e->tables->queue_count; i++)
     for (size_t j = 0; j < e->queues[i].count; held += e->queues[i].operations[j++].held)
       for (size_t k = 0; k < e->queues[i].operations[j].wait_count; k++) {
         const struct tide_explained_wait *wait = &e->queues[i].operations[j].waits[k];
         if (wait->is_memory || wait->class_ >= 5) continue;
         counts[wait->class_]++;
+        by_device += wait->kept != 0;
         all++;
       }
   printf("\n%zu wait%s: %zu resolved, %zu elided, %zu issued, %zu failed", all, all == 1 ? "" : "s",
          counts[TIDE_WAIT_RESOLVED], counts[TIDE_WAIT_ELIDED], counts[TIDE_WAIT_ISSUED],
          counts[TIDE_WAIT_FAILED]);
+  if (by_device) printf("; of the issued ones a device keeps %zu", by_device);
   if (held) printf("; %zu operation%s held at submit", held, held == 1 ? "" : "s");
   printf("\n");
   if (e->memory_waits)

@@ -138,6 +138,24 @@ static void on_gap(struct tide_explanation *e, const struct tide_event *event) {
     add_memory_wait(e, explained, event, entry.axis, entry.epoch);
 }
 
+/* True if the device keeps this wait. A gap may wait for several operations, of which the wait for
+ * a signaller is the sum. */
+static bool is_kept_wait(const struct tide_explained_wait *wait, const struct tide_event *event) {
+  if (wait->class_ != TIDE_WAIT_ISSUED || strcmp(wait->timeline, event->object_label) != 0)
+    return false;
+  bool is_memory = event->detail & TIDE_KEPT_GAP;
+  return wait->is_memory == is_memory && (is_memory || wait->value == event->value);
+}
+
+static void on_kept(struct tide_explanation *e, const struct tide_event *event) {
+  struct tide_explained *explained = tide_explanation_at(e, event->axis, event->sequence);
+  for (size_t i = 0; explained && i < explained->wait_count; i++) {
+    struct tide_explained_wait *wait = &explained->waits[i];
+    unsigned kept = event->detail & 255;
+    if (is_kept_wait(wait, event) && wait->kept < kept) wait->kept = kept;
+  }
+}
+
 static void on_alloc(struct tide_explanation *e, const struct tide_event *event) {
   if (!event->axis) return; /* by the host: a static buffer */
   if (!tide_array_reserve(e->allocator, &e->allocs, &e->alloc_capacity, e->alloc_count + 1,
@@ -157,6 +175,11 @@ static void on_event(void *self, const struct tide_event *event) {
     case TIDE_EVENT_WAIT_CLASS: on_wait(e, event); break;
     case TIDE_EVENT_GAP: on_gap(e, event); break;
     case TIDE_EVENT_ALLOC: on_alloc(e, event); break;
+    case TIDE_EVENT_KEPT: on_kept(e, event); break;
+    case TIDE_EVENT_OUT:
+      explained = tide_explanation_at(e, event->axis, event->sequence);
+      if (explained) explained->is_out = true;
+      break;
     case TIDE_EVENT_HOLD:
       explained = tide_explanation_at(e, event->axis, event->sequence);
       if (explained) explained->held = true;

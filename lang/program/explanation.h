@@ -17,11 +17,13 @@ struct tide_explained_wait {
   unsigned class_, reason; /* enum tide_wait_class, enum tide_wait_reason */
   tide_axis axis;          /* the signaller of the timeline's record; 0: none */
   uint64_t epoch, record_value;
+  unsigned kept; /* enum tide_primitive; valid if issued, of an operation that is out */
 };
 
 struct tide_explained {
-  uint64_t epoch;              /* 0: never entered */
-  bool held;                   /* at submit */
+  uint64_t epoch; /* 0: never entered */
+  bool held;      /* at submit */
+  bool is_out;    /* the device runs ahead, and got the operation before it could start */
   struct tide_frontier *known; /* the queue's frontier; NULL: never entered */
   struct tide_explained_wait *waits;
   size_t wait_count, wait_room;
@@ -84,6 +86,9 @@ void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
                       const struct tide_explained *explained,
                       const struct tide_explained_wait *wait, struct tide_text *text);
 const char *tide_explain_class(const struct tide_explained_wait *wait);
+/* Returns "native wait", "barrier" …, the means by which a device keeps the wait; NULL: no device
+ * does. */
+const char *tide_explain_primitive(const struct tide_explained_wait *wait);
 /* Appends the condition that is waited for: "steps >= 3", "memory of tile[0]". */
 void tide_explain_condition(const struct tide_explained_wait *wait, struct tide_text *text);
 /* Returns a sentence about the reuse of a buffer's memory. */

@@ -98,14 +98,30 @@ static void why_memory(const struct tide_explanation *e, uint32_t queue,
   else tide_text_format(text, ", and nothing that %s knows comes after that", own);
 }
 
+const char *tide_explain_primitive(const struct tide_explained_wait *wait) {
+  static const char *const names[] = {NULL, "implied", "barrier", "native wait", "reached wait"};
+  return wait->kept <= TIDE_PRIMITIVE_REACHED ? names[wait->kept] : NULL;
+}
+
+/* Says for an operation that went out before it could start, by which means the wait is kept. */
+static void say_keeper(const struct tide_explained *explained,
+                       const struct tide_explained_wait *wait, struct tide_text *text) {
+  static const char *const means[] = {
+      "the host keeps the wait", "the device keeps the wait, and another one brings it",
+      "the device keeps the wait: a barrier", "the device keeps the wait: a native wait",
+      "it is over by then, and a reached wait orders memory"};
+  if (!explained->is_out || wait->class_ != TIDE_WAIT_ISSUED) return;
+  tide_text_format(text, "; %s", means[wait->kept <= TIDE_PRIMITIVE_REACHED ? wait->kept : 0]);
+}
+
 void tide_explain_condition(const struct tide_explained_wait *wait, struct tide_text *text) {
   if (wait->is_memory) tide_text_format(text, "memory of %s", wait->timeline);
   else tide_text_format(text, "%s >= %llu", wait->timeline, (unsigned long long)wait->value);
 }
 
-void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
-                      const struct tide_explained *explained,
-                      const struct tide_explained_wait *wait, struct tide_text *text) {
+static void say_why(const struct tide_explanation *e, uint32_t queue,
+                    const struct tide_explained *explained, const struct tide_explained_wait *wait,
+                    struct tide_text *text) {
   char name[96];
   struct tide_text named;
   tide_text_init(&named, name, sizeof name);
@@ -128,4 +144,11 @@ void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
   else if (wait->reason == TIDE_REASON_SIBLING)
     tide_text_format(text, "%s signals it, and another of these waits comes after that", name);
   else why_known(e, queue, explained, wait, name, text);
+}
+
+void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
+                      const struct tide_explained *explained,
+                      const struct tide_explained_wait *wait, struct tide_text *text) {
+  say_why(e, queue, explained, wait, text);
+  say_keeper(explained, wait, text);
 }

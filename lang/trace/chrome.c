@@ -15,6 +15,7 @@ struct slice {
   uint64_t start, end; /* 0: not traced */
   uint64_t event;      /* the event that ended it: its labels and status */
   uint32_t track, lane;
+  bool is_out; /* begins with the submission: the start is not known */
 };
 
 struct track {
@@ -154,19 +155,25 @@ static bool take_lane(struct writing *w, struct track *track, struct slice *slic
   return true;
 }
 
+/* A slice begins with the start, or with the submission to a device that runs ahead. */
+static bool makes_slice(uint8_t kind) {
+  return kind == TIDE_EVENT_START || kind == TIDE_EVENT_OUT || kind == TIDE_EVENT_FINISH;
+}
+
 static bool gather_slices(struct writing *w) {
   const struct tide_trace *trace = w->trace;
   for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
     const struct tide_traced *event = tide_trace_at(trace, i);
-    if (event->kind != TIDE_EVENT_START && event->kind != TIDE_EVENT_FINISH) continue;
+    if (!makes_slice(event->kind)) continue;
     if (!event->epoch) continue; /* finished before it entered */
     struct track *track = make_track(w, event->axis, i);
     if (!track) return false;
     struct slice *slice = make_slice(w, event->axis, event->epoch);
     slice->track = (uint32_t)(track - w->tracks);
     slice->event = i;
-    if (event->kind == TIDE_EVENT_START) slice->start = event->time;
-    else slice->end = event->time;
+    if (event->kind == TIDE_EVENT_FINISH) slice->end = event->time;
+    else slice->start = event->time;
+    slice->is_out |= event->kind == TIDE_EVENT_OUT;
   }
   /* Starts come in order within a queue, so a lane is free when its last slice has ended. */
   for (size_t i = 0; i < w->slice_count; i++) {
@@ -210,7 +217,8 @@ static void write_slice(struct writing *w, const struct slice *slice) {
   bool ran = slice->start && slice->end;
   if (!ran && !event->status) return;
   begin_event(w, ran ? "X" : "i");
-  put_format(w, ",\"tid\":%lu,\"cat\":\"operation\",\"name\":", thread_of(slice));
+  put_format(w, ",\"tid\":%lu,\"cat\":\"%s\",\"name\":", thread_of(slice),
+             slice->is_out ? "submission" : "operation");
   put_string(w, event->label[0] ? event->label : "operation");
   put_time(w, "ts", ran ? slice->start : slice->end);
   if (ran)
@@ -246,12 +254,18 @@ static void write_flow(struct writing *w, const struct tide_traced *event) {
                                            [TIDE_WAIT_ELIDED] = "elided",
                                            [TIDE_WAIT_ISSUED] = "issued",
                                            [TIDE_WAIT_HELD] = NULL};
-  const char *category = event->kind == TIDE_EVENT_GAP     ? "memory"
-                         : event->class_ <= TIDE_WAIT_HELD ? categories[event->class_]
-                                                           : NULL;
-  if (!category || !event->cause_axis) return;
+  static const char *const primitives[] = {"kept by the host", "implied", "barrier", "native wait",
+                                           "reached wait"};
   const struct slice *from = find_slice(w, event->cause_axis, event->cause_epoch);
   const struct slice *to = find_slice(w, event->axis, event->epoch);
+  bool is_issued = event->kind == TIDE_EVENT_GAP || event->class_ == TIDE_WAIT_ISSUED;
+  const char *category = NULL;
+  if (event->kind == TIDE_EVENT_KEPT)
+    category = event->class_ <= TIDE_PRIMITIVE_REACHED ? primitives[event->class_] : NULL;
+  else if (to && to->is_out && is_issued) return; /* KEPT says more */
+  else if (event->kind == TIDE_EVENT_GAP) category = "memory";
+  else if (event->class_ <= TIDE_WAIT_HELD) category = categories[event->class_];
+  if (!category || !event->cause_axis) return;
   if (!from || !to || !from->start || !from->end || !to->start || !to->end) return;
   w->flows++;
   uint64_t end = from->end > from->start ? from->end - 1 : from->end;
@@ -342,7 +356,9 @@ static void write_all(struct writing *w) {
   for (size_t i = 0; i < w->slice_count; i++) write_slice(w, &w->slices[i]);
   for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
     const struct tide_traced *event = tide_trace_at(trace, i);
-    if (event->kind == TIDE_EVENT_WAIT_CLASS || event->kind == TIDE_EVENT_GAP) write_flow(w, event);
+    if (event->kind == TIDE_EVENT_WAIT_CLASS || event->kind == TIDE_EVENT_GAP ||
+        event->kind == TIDE_EVENT_KEPT)
+      write_flow(w, event);
     else if (event->kind == TIDE_EVENT_SIGNAL) write_counter(w, event);
     else if (event->kind == TIDE_EVENT_RESUME) write_stall(w, i);
     else if (event->kind == TIDE_EVENT_ALLOC || event->kind == TIDE_EVENT_FREE)
@@ -359,7 +375,7 @@ static bool make_tables(struct writing *w) {
   size_t table = 64;
   for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
     const struct tide_traced *event = tide_trace_at(trace, i);
-    w->slice_capacity += event->kind == TIDE_EVENT_START || event->kind == TIDE_EVENT_FINISH;
+    w->slice_capacity += makes_slice(event->kind);
     if (event->time && (!w->origin || event->time < w->origin)) w->origin = event->time;
   }
   while (table < 2 * w->slice_capacity) table *= 2;

@@ -223,6 +223,8 @@ static bool begins_step(const struct tide_event *event, uint32_t operation) {
     case TIDE_EVENT_HOLD:
     case TIDE_EVENT_WAIT_CLASS:
     case TIDE_EVENT_GAP:
+    case TIDE_EVENT_KEPT:
+    case TIDE_EVENT_OUT:
     case TIDE_EVENT_ENTER:
     case TIDE_EVENT_PUBLISH:
     case TIDE_EVENT_SIGNAL:
@@ -285,6 +287,9 @@ static uint32_t object_of(const struct tide_event *event) {
     case TIDE_EVENT_BREAK:
     case TIDE_EVENT_HOST_WAIT: return timeline_of(event->object);
     case TIDE_EVENT_GAP: return buffer_named(event->object_label);
+    case TIDE_EVENT_KEPT:
+      return event->detail & TIDE_KEPT_GAP ? buffer_named(event->object_label)
+                                           : timeline_of(event->object);
     case TIDE_EVENT_ALLOC:
     case TIDE_EVENT_FREE: return buffer_of(event->kind == TIDE_EVENT_FREE);
     default: return TIDE_VIEW_NONE;
@@ -310,8 +315,13 @@ static void note_priorities(uint64_t time) {
   }
 }
 
-static void on_event(void *self, const struct tide_event *event) {
-  (void)self;
+static bool has_value(const struct tide_event *event) {
+  return event->kind == TIDE_EVENT_WAIT_CLASS || event->kind == TIDE_EVENT_KEPT ||
+         event->kind == TIDE_EVENT_OUT || event->kind == TIDE_EVENT_SIGNAL ||
+         event->kind == TIDE_EVENT_FAIL || event->kind == TIDE_EVENT_HOST_WAIT;
+}
+
+static void log_event(const struct tide_event *event) {
   bool memory = event->kind == TIDE_EVENT_ALLOC || event->kind == TIDE_EVENT_FREE;
   bool signal = event->kind == TIDE_EVENT_SIGNAL || event->kind == TIDE_EVENT_FAIL;
   if (memory && !event->axis) return; /* a permanent buffer */
@@ -323,22 +333,33 @@ static void on_event(void *self, const struct tide_event *event) {
                                                      : add_frontier(event->frontier);
   struct tide_view_entry *entry = view_add(TIDE_VIEW_ARRAY_LOG, sizeof *entry, 1);
   if (!entry) return;
-  *entry = (struct tide_view_entry){
-      .time = (double)event->time,
-      .value = event->kind == TIDE_EVENT_WAIT_CLASS || signal || event->kind == TIDE_EVENT_HOST_WAIT
-                   ? (double)event->value
-               : memory ? axis_number(event->axis)
-                        : (double)event->epoch,
-      .kind = (uint32_t)event->kind | (event->detail & 0xffff) << 8 | (first ? FIRST : 0),
-      .operation = operation,
-      .object = object_of(event),
-      .frontier = frontier};
+  *entry = (struct tide_view_entry){.time = (double)event->time,
+                                    .value = has_value(event) ? (double)event->value
+                                             : memory         ? axis_number(event->axis)
+                                                              : (double)event->epoch,
+                                    .kind = (uint32_t)event->kind | (event->detail & 0xffff) << 8 |
+                                            (first ? FIRST : 0),
+                                    .operation = operation,
+                                    .object = object_of(event),
+                                    .frontier = frontier};
   if (first || event->kind == TIDE_EVENT_FINISH) view.step_kind = event->kind;
   if (first) view.step_of = operation;
   note_operation(event, operation, frontier);
   if (event->kind == TIDE_EVENT_SUBMIT || event->kind == TIDE_EVENT_ENTER ||
       event->kind == TIDE_EVENT_START || event->kind == TIDE_EVENT_FINISH)
     note_priorities(event->time);
+}
+
+/* An operation of a device that runs ahead starts by itself: its start is logged when it goes out,
+ * and gets its time at the end of the simulation. */
+static void on_event(void *self, const struct tide_event *event) {
+  (void)self;
+  log_event(event);
+  if (event->kind != TIDE_EVENT_OUT) return;
+  struct tide_event start = *event;
+  start.kind = TIDE_EVENT_START;
+  start.detail = 0;
+  log_event(&start);
 }
 
 bool view_record_begin(void) {

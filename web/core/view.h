@@ -76,7 +76,7 @@ struct tide_view_entry {
   double time, value;
   uint32_t kind; /* event kind | class << 8 | reason << 16 | first of a step << 24 */
   uint32_t operation;
-  uint32_t object;   /* timeline, or buffer (ALLOC, FREE, GAP); PRIORITY: queue */
+  uint32_t object;   /* timeline, or buffer (ALLOC, FREE, GAP, KEPT); PRIORITY: queue */
   uint32_t frontier; /* index in FRONTIERS, 0: none; FREE: number of the free, from 1 */
 };
 

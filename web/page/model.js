@@ -3,9 +3,12 @@
 // enum tide_event_kind
 export const KIND = {
   SUBMIT: 1, HOLD: 2, ENTER: 3, WAIT: 4, START: 5, FINISH: 6, PUBLISH: 7, SIGNAL: 8, FAIL: 9,
-  HOST_WAIT: 10, ALLOC: 11, FREE: 12, BREAK: 13, GAP: 16, PRIORITY: 32,
+  HOST_WAIT: 10, ALLOC: 11, FREE: 12, BREAK: 13, GAP: 16, KEPT: 17, OUT: 18, PRIORITY: 32,
 };
 export const CLASSES = ["failed", "resolved", "elided", "issued", "held"];
+// Who keeps an issued wait, by enum tide_primitive.
+const KEEPERS = ["the host has waited", "another wait of the device brings the one", "the device has a barrier",
+  "the device has a native wait", "the device has a wait that is over, which orders memory,"];
 export const NONE = 0xffffffff;
 const NEVER = 0x7fffffff;
 
@@ -344,6 +347,11 @@ export class Model {
       case KIND.HOLD: return `${name} is held: nobody has promised what it waits for`;
       case KIND.WAIT: return `${name} waits for ${line} ≥ ${e.value}: ${CLASSES[e.class] ?? "?"}`;
       case KIND.GAP: return `${name} waits for the last users of the memory of ${buffer}`;
+      case KIND.KEPT: {
+        const condition = e.reason ? `the memory of ${buffer}` : `${line} ≥ ${e.value}`;
+        return `${name}: ${KEEPERS[e.class] ?? "?"} for ${condition}`;
+      }
+      case KIND.OUT: return `${name} goes out: submission ${e.value} of hardware queue ${e.class}`;
       case KIND.ENTER: return `${name} enters and knows ${this.frontierText(this.frontier(e.frontier))}`;
       case KIND.START: return `${name} starts`;
       case KIND.FINISH: return op.status ? `${name} fails` : `${name} ends`;
