@@ -52,21 +52,22 @@
  * hardware queue together. Their numbers may span more, as those of refused works lie between.
  *
  * One thread at a time records and submits for a device, and returns the works in the order of the
- * exchanges. Arguments that the execution needs are copied: a work ends with its return, and all
- * works of a lost device end with tide_device_certify. A body that has failed with some of its
- * commands on the device already: tide_work_fail, then return it with status TIDE_OK as out. A work
- * without a body is an empty submission, with its waits.
+ * exchanges. Arguments that the execution needs are copied: with its return a work's memory is the
+ * scheduler's again, and with tide_device_certify that of all works of a lost device. A body that
+ * has failed with some of its commands on the device already: tide_work_fail, then return it with
+ * status TIDE_OK as out. A work without a body is an empty submission, with its waits.
  *
- * tide_device_awaited returns the submission that some waiter needs the end of. The backend sleeps
+ * tide_device_awaited returns the submission that some waiter needs the end of, and without
+ * one the newest that is out. So a host that only polls may see a value late. The backend sleeps
  * until its end, or until `kick`; so no thread wakes for each operation. A kick means: exchange
  * again, and ask again for each hardware queue. Such kicks are not bounded by `hands`. Another
  * thread than the submitting one may listen, and report ends before the works are returned.
  *
- * An operation that is out runs: tide_queue_cancel returns TIDE_BUSY. A device that runs ahead
- * returns no failures: it succeeds, or it is lost. An operation may have run in vain: when its end
+ * An operation that is out runs: tide_queue_cancel returns TIDE_BUSY. Once out, it does not fail by
+ * itself: it succeeds, or its device is lost. An operation may have run in vain: when its end
  * is published, a failure that it depends on may have come meanwhile.
  *
- * A lost device's submissions are waited for by other devices of its group. After
+ * A lost device's submissions may still be waited for by other devices of its group. After
  * tide_device_certify, the scheduler calls `release` for each submission once all that it depended
  * on is published; the backend then ends these waits from the host. A device stays open as long as
  * submissions of others wait for its own. A wait that ends so makes visible all that was reported
@@ -138,7 +139,8 @@ struct tide_submission {
   uint64_t number;         /* on the hardware queue, from 1 */
   bool barrier;            /* waits for all earlier submissions of the hardware queue */
   uint32_t wait_count;
-  struct tide_native_wait waits[TIDE_HARDWARE_QUEUES_MAX]; /* at most one per hardware queue */
+  struct tide_native_wait waits[TIDE_HARDWARE_QUEUES_MAX]; /* at most one per hardware queue; also
+                                                              the own one, if over */
 };
 /* Describes a given work of a device that runs ahead. Only the thread that has the work calls it.
  */
@@ -174,8 +176,9 @@ struct tide_backend {
   void (*stop)(void *self);
 
   /* ---- running ahead ---- */
-  /* Operations of a queue that may be given or out at once; 0: the device keeps no waits. Bounds
-   * the memory, and the number of operations that start before one of a higher priority. */
+  /* Operations that may be given or out at once, of a queue and of all queues of a hardware queue
+   * together; 0: the device keeps no waits. Bounds the memory, and the number of operations that
+   * start before one of a higher priority. */
   uint32_t ahead;
   uint32_t hardware_queues; /* 0: 1 */
   /* Devices with the same address here wait for each other's submissions. NULL: only for their own.
@@ -209,8 +212,8 @@ TIDE_API size_t tide_device_exchange(struct tide_device *device, struct tide_wor
  * are visible to the host. Any thread. A number that was not given is ignored. */
 TIDE_API void tide_device_over(struct tide_device *device, uint32_t hardware_queue,
                                uint64_t number);
-/* Returns the number of the submission that must end next; 0: none is out. Changes of the
- * result to a lower number cause a kick. */
+/* Returns the number of the submission that must end next; 0: none is out. A change of the result
+ * to a lower number, or from 0, causes a kick. */
 TIDE_API uint64_t tide_device_awaited(struct tide_device *device, uint32_t hardware_queue);
 
 /* Loses the device: all unfinished operations fail with `status`. Waits on the host end at once;

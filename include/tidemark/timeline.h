@@ -70,7 +70,8 @@ enum tide_scope {
                              a hand-over between workers of one device */
   TIDE_SCOPE_GROUP = 3,   /* a wait is a native wait, between devices of one group that run ahead;
                              else a wake across devices */
-  TIDE_SCOPE_PROCESS = 4, /* the host keeps its waits: a futex */
+  TIDE_SCOPE_PROCESS = 4, /* also hosts and other devices: a futex. Operations of one group wait as
+                             above all the same */
   TIDE_SCOPE_SYSTEM = 5   /* the memory is mapped by several processes: tidemark/shared.h */
 };
 
