@@ -93,7 +93,9 @@ static void print_counts(const struct tide_explanation *e) {
   printf("\n%zu wait%s: %zu resolved, %zu elided, %zu issued, %zu failed", all, all == 1 ? "" : "s",
          counts[TIDE_WAIT_RESOLVED], counts[TIDE_WAIT_ELIDED], counts[TIDE_WAIT_ISSUED],
          counts[TIDE_WAIT_FAILED]);
-  if (by_device) printf("; of the issued ones a device keeps %zu", by_device);
+  if (by_device)
+    printf("; a device keeps %zu of the issued ones, the host %zu", by_device,
+           counts[TIDE_WAIT_ISSUED] - by_device);
   if (held) printf("; %zu operation%s held at submit", held, held == 1 ? "" : "s");
   printf("\n");
   if (e->memory_waits)

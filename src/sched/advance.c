@@ -314,7 +314,7 @@ static struct tide_work *start_next(struct tide_device *device, bool with_others
     if (!device->backend->in_order) tide_sched_look(queue);
     if (queue->failure.cause) tide_channel_stop_behind(op);
     if (queue->ahead && !tide_ahead_may_go(op)) { /* no room, or a dependency has changed */
-      queue->keeps_age = true;
+      tide_arbiter_put_back(queue);
       continue;
     }
     struct tide_work *work = start_operation(queue, op);

@@ -22,6 +22,7 @@
 #include "tidemark/backend.h"
 
 struct tide_op;
+struct tide_op_wait;
 struct tide_queue;
 struct tide_sched;
 
@@ -100,6 +101,8 @@ bool tide_ahead_holds_others_back(struct tide_op *op);
 /* True if the next operation of a queue may go out now. Else the event that it waits for marks the
  * queue dirty. An operation that has failed goes when it may be skipped. */
 bool tide_ahead_may_go(struct tide_op *op);
+/* True if the wait will go out with the operation, once its signaller is out. */
+bool tide_ahead_awaits_submit(const struct tide_op *op, const struct tide_op_wait *wait);
 /* Assigns the operation's submission and its waits. */
 void tide_ahead_give(struct tide_op *op);
 /* Handles a given operation that the backend returns: out, or refused. */

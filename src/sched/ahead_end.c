@@ -31,7 +31,7 @@ void tide_ahead_drop_waits(struct tide_out *out) {
 static void look_at_queues(const struct tide_device_group *group, bool all) {
   for (uint32_t slot = 0; slot < TIDE_HARDWARE_QUEUES_MAX; slot++) {
     const struct tide_hardware_queue *hardware = group->queues[slot];
-    if (!hardware || (hardware->queue_count < 2 && !all)) continue;
+    if (!hardware) continue;
     const struct tide_link *queues = &hardware->device->queues;
     for (struct tide_link *at = queues->next; at != queues; at = at->next) {
       struct tide_queue *queue = TIDE_CONTAINER(at, struct tide_queue, in_device);
@@ -155,7 +155,14 @@ static bool is_awaited(const struct tide_op *op) {
     if (timeline->ends_singly || tide_counter_least(&timeline->reached) <= signal->record.node.key)
       return true;
   }
-  return op->points || op->told;
+  return op->points || op->told || op->part; /* a collective has waiters of its own */
+}
+
+/* Returns the middle one of the submissions that are out; 0: none is. */
+static uint64_t middle_out(const struct tide_hardware_queue *hardware) {
+  const struct tide_link *at = hardware->out.next;
+  for (uint32_t i = 1; at->next != &hardware->out && 2 * i < hardware->busy; i++) at = at->next;
+  return at == &hardware->out ? 0 : TIDE_CONTAINER(at, struct tide_out, link)->number;
 }
 
 /* Returns the submission that must end before the queue goes on; 0: none. Half of a full window, or
@@ -169,7 +176,7 @@ static uint64_t awaited_by_queue(const struct tide_queue *queue) {
     return tide_ahead_out(queue, queue->next_start - 1)->number;
   bool is_full = out >= queue->ahead->window || hardware->busy >= tide_ahead_window(hardware);
   if (!queue->parked && !(has_more && is_full)) return 0;
-  return hardware->over + (hardware->given - hardware->over + 1) / 2;
+  return middle_out(hardware);
 }
 
 /* Returns the number of the first submission that is out and has at least this number. */
@@ -181,6 +188,15 @@ static uint64_t first_out(const struct tide_hardware_queue *hardware, uint64_t n
   return UINT64_MAX;
 }
 
+/* True if the next submission may wait inside: for a host that polls, perhaps, until it sees this
+ * end. */
+static bool is_before_inside(const struct tide_hardware_queue *hardware,
+                             const struct tide_out *out) {
+  const struct tide_link *next = out->link.next;
+  return next != &hardware->out &&
+         tide_ahead_waits_inside(TIDE_CONTAINER(next, struct tide_out, link)->op);
+}
+
 static uint64_t awaited_of(const struct tide_hardware_queue *hardware) {
   const struct tide_device *device = hardware->device;
   uint64_t least = UINT64_MAX;
@@ -188,7 +204,7 @@ static uint64_t awaited_of(const struct tide_hardware_queue *hardware) {
   for (struct tide_link *at = hardware->out.next; at != &hardware->out; at = at->next) {
     const struct tide_out *out = TIDE_CONTAINER(at, struct tide_out, link);
     least = out->number; /* the newest, if no waiter awaits an earlier one */
-    if (is_awaited(out->op)) break;
+    if (is_awaited(out->op) || is_before_inside(hardware, out)) break;
   }
   for (struct tide_link *at = device->queues.next; at != &device->queues; at = at->next) {
     const struct tide_queue *queue = TIDE_CONTAINER(at, struct tide_queue, in_device);

@@ -22,8 +22,8 @@ static enum keep judge_epoch(const struct tide_queue *queue, tide_axis axis, uin
   if (op->status) return KEEP_HOST;
   /* The signal of a submission comes after all before it. One that waits inside may need an
    * operation behind this one: a native wait would hold that back. */
-  if (op->state == TIDE_OP_OUT && hardware->inside > hardware->over &&
-      tide_ahead_out(owner, epoch)->number >= hardware->inside)
+  if (op->state == TIDE_OP_OUT && hardware != queue->ahead->hardware &&
+      hardware->inside > hardware->over && tide_ahead_out(owner, epoch)->number >= hardware->inside)
     return KEEP_HOST;
   return op->state >= TIDE_OP_OUT ? KEEP_NATIVE : KEEP_SOON;
 }
@@ -45,6 +45,12 @@ void tide_ahead_wake_waiters(struct tide_queue *owner) {
     tide_ahead_stop_awaiting(ahead->queue);
     tide_sched_look(ahead->queue);
   }
+}
+
+bool tide_ahead_awaits_submit(const struct tide_op *op, const struct tide_op_wait *wait) {
+  struct tide_queue *owner;
+  return wait->class_ == TIDE_WAIT_ISSUED && !wait->open && !wait->point &&
+         judge_epoch(op->queue, wait->axis, wait->epoch, &owner) == KEEP_SOON;
 }
 
 /* True if the end is kept by the device, or the host has seen it. Else an event marks the queue

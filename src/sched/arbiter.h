@@ -21,8 +21,8 @@ static inline void tide_arbiter_add(struct tide_queue *queue) {
   struct tide_device *device = queue->device;
   queue->ready = true;
   queue->level = tide_arbiter_level(queue);
-  if (!queue->keeps_age) queue->ready_since = device->picks;
-  queue->keeps_age = false;
+  if (queue->kept_age != queue->next_start) queue->ready_since = device->picks;
+  queue->kept_age = 0;
   if (device->ready_count++ == 0) device->only = queue;
   else tide_arbiter_enlist(queue);
   if (!device->exchanging && !queue->sched->paused) tide_device_kick(device);
@@ -49,6 +49,14 @@ static inline void tide_arbiter_take(struct tide_queue *queue) {
     tide_arbiter_remove(queue);
   }
   tide_arbiter_count_pick(device);
+}
+
+/* The picked operation cannot go out after all: that was no pick, and the operation keeps its age.
+ */
+static inline void tide_arbiter_put_back(struct tide_queue *queue) {
+  queue->device->picks--;
+  queue->sched->stats.picks--;
+  queue->kept_age = queue->next_start;
 }
 
 #endif

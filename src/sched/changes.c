@@ -168,12 +168,14 @@ static void add_giver_of(struct givers *givers, const struct tide_op *op,
 
 /* Returns the operation that the queue waits at; NULL: none. On an in-order device no operation
  * counts as waiting while another one runs. An entered operation counts only once its waits are
- * queued: only the end of a queued wait notifies the queue. */
+ * queued: only the end of a queued wait notifies the queue. On a device that runs ahead, the waits
+ * are queued one by one. */
 static struct tide_op *find_waiting_op(const struct tide_queue *queue) {
   if (queue->closing) return NULL; /* the operations will not run: no other queue is hurried */
   if (queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
-    return op && op->state == TIDE_OP_ENTERED && op->armed && op->unmet ? op : NULL;
+    bool waits = op && op->state == TIDE_OP_ENTERED && (op->armed || queue->ahead) && op->unmet;
+    return waits ? op : NULL;
   }
   bool runs = queue->device->backend->in_order && queue->published < queue->position.epoch;
   return runs || tide_list_empty(&queue->held) ? NULL : tide_op_of_link(queue->held.next);
@@ -184,7 +186,8 @@ void tide_queue_lend(struct tide_queue *queue) {
   const struct tide_op *op = find_waiting_op(queue);
   for (struct tide_op_wait *wait = op ? tide_op_waits(op) : NULL; wait;
        wait = tide_wait_next(op, wait))
-    if (wait->heap != TIDE_HEAP_NONE) add_giver_of(&now, op, wait);
+    if (wait->heap != TIDE_HEAP_NONE || (queue->ahead && tide_ahead_awaits_submit(op, wait)))
+      add_giver_of(&now, op, wait);
   struct tide_queue *before[TIDE_LENDS_MAX];
   for (uint32_t i = 0; i < TIDE_LENDS_MAX; i++) {
     struct tide_lend *lend = &queue->lends[i];

@@ -94,6 +94,7 @@ struct tide_queue {
   uint32_t in_flight;       /* leaving operations with a node in flight */
   uint32_t members;         /* collectives that the queue belongs to */
   uint64_t ready_since;     /* the device's pick count when it became ready */
+  uint64_t kept_age;        /* this epoch was ready before: `ready_since` stays. 0: none */
   uint64_t check_index;     /* check mode: the queue's number */
   uint8_t effective, level; /* priority: current; as queued in the arbiter */
   struct tide_priority priority;
@@ -106,7 +107,6 @@ struct tide_queue {
   struct tide_queue_channel *channel; /* NULL: not a channel */
   struct tide_channel_failure failure;
   bool ready, look, retry_held, closing;
-  bool keeps_age;   /* the next ready operation was ready before: `ready_since` stays */
   bool parked;      /* a thread parks until `changes` counts up; false again at the wake */
   uint32_t changes; /* atomic, waited on: counts up if `parked` */
   uint32_t waiters; /* threads that drain the queue, or wait for capacity; they keep its storage */

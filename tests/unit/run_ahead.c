@@ -273,6 +273,22 @@ TEST(a_wait_for_a_frontier_is_heard) {
   CLOSE(&l.d);
 }
 
+/* A host may poll for an end, and then let a body that waits inside go on: the end before such a
+ * body is always listened for. */
+TEST(the_end_before_a_body_that_waits_is_heard) {
+  struct hand_device d;
+  open_context();
+  open_device(&d, 4, 1);
+  struct tide_queue *queue = open_queue(&d, 0, 8, 8), *other = open_queue(&d, 0, 8, 8);
+  struct tide_timeline *line = open_timeline();
+  submit(queue, &plain, NULL, line), commit(&d, give(&d));
+  submit(other, &inside, NULL, NULL), commit(&d, give(&d));
+  CHECK_EQ_U64(tide_device_awaited(d.device, 0), 1);
+  tide_device_over(d.device, 0, 1);
+  CHECK_EQ_U64(tide_timeline_query(line), 1);
+  CLOSE(&d);
+}
+
 /* ---- order ----------------------------------------------------------------------------------- */
 
 /* Returns the number of picks until an operation of the queue goes out. */
@@ -302,6 +318,44 @@ TEST(no_queue_starves_behind_a_full_window) {
     submit(low, &plain, NULL, NULL);
     CHECK(picks_until(&d, low) <= 128 + 2); /* the arbiter's bound */
     CLOSE(&d);
+  }
+}
+
+/* An operation that finds no room is no pick: with many busy queues a low priority stays one. */
+TEST(a_full_window_ages_no_queue) {
+  struct hand_device d;
+  open_context();
+  open_device(&d, 4, 1);
+  for (int i = 0; i < 8; i++) {
+    struct tide_queue *high = open_queue(&d, 0, 12, 64);
+    for (int k = 0; k < 40; k++) submit(high, &plain, NULL, NULL);
+  }
+  struct tide_queue *low = open_queue(&d, 0, 2, 8);
+  submit(low, &plain, NULL, NULL);
+  int picks = picks_until(&d, low);
+  if (picks < 100 || picks > 128 + 10) FAIL("picked after %d", picks);
+  CLOSE(&d);
+}
+
+/* An operation lends its priority to the queue that it waits for, like on other devices. */
+TEST(a_waiting_operation_lends_its_priority) {
+  for (uint32_t same_group = 0; same_group < 2; same_group++) {
+    struct hand_device d, other;
+    open_context();
+    open_device(&d, 4, 1);
+    open_device(&other, same_group ? 1 : 0, 1); /* 0: does not run ahead */
+    struct tide_queue *high = open_queue(&d, 0, 15, 8), *low, *middle;
+    low = open_queue(&other, 0, 1, 8), middle = open_queue(&other, 0, 8, 8);
+    struct tide_timeline *line = open_timeline();
+    tide_context_pause(context);
+    for (int i = 0; i < 4; i++) submit(middle, &plain, NULL, NULL);
+    submit(low, &plain, NULL, line);
+    submit(high, &plain, line, NULL);
+    tide_context_resume(context);
+    struct tide_work *work = give(&other);
+    CHECK(tide_work_axis(work) == tide_queue_axis(low));
+    if (same_group) commit(&other, work);
+    CLOSE(&d, &other);
   }
 }
 
@@ -396,6 +450,8 @@ TEST_MAIN(CASE(a_sequential_backend_cannot_run_ahead), CASE(a_slot_of_the_group_
           CASE(a_closing_device_is_no_ones_to_wait_for), CASE(an_end_may_come_before_the_return),
           CASE(a_blocked_submit_is_heard), CASE(an_operation_that_is_kept_is_heard),
           CASE(a_cancel_is_heard), CASE(a_wait_for_a_frontier_is_heard),
-          CASE(no_queue_starves_behind_a_full_window), CASE(a_held_back_priority_rises_again),
+          CASE(the_end_before_a_body_that_waits_is_heard), CASE(a_full_window_ages_no_queue),
+          CASE(a_waiting_operation_lends_its_priority), CASE(no_queue_starves_behind_a_full_window),
+          CASE(a_held_back_priority_rises_again),
           CASE(nothing_waits_natively_behind_a_body_that_waits),
           CASE(a_point_that_breaks_early_fails_its_waiter))
