@@ -76,7 +76,7 @@
  * A body class with `waits_inside`, and a collective's part, is given only when it may start. Works
  * that it waits for belong on other hardware queues, since all that is behind it there ends after
  * it. Parts of several collectives that meet inside need queues of one priority. `sequential`
- * excludes `ahead`; `cancel` is not called for what is given or out.
+ * excludes `ahead`; `cancel` is not called for works that are given or out.
  *
  * Memory order: a body's writes are visible to all work that starts after the exchange that
  * reported the body done. A backend that passes work to other hardware must ensure this.

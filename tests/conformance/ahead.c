@@ -1,4 +1,4 @@
-/* Devices that run ahead: what goes out before it may start, in which order, and who is woken. */
+/* Devices that run ahead: operations out before they may start, their order, and the wakes. */
 #include "fake_ahead.h"
 #include "harness.h"
 
@@ -211,8 +211,8 @@ static uint64_t submit_place(struct tide_queue *queue, struct place place,
   return sequence;
 }
 
-/* A higher priority waits for what is out, and for no more: at most `ahead` on a hardware queue,
- * of all queues together. */
+/* A higher priority waits for the operations that are out, and for no more: at most `ahead` on a
+ * hardware queue, of all queues together. */
 TEST(a_priority_waits_for_what_is_out_alone) {
   enum { AHEAD = 8, LOW = 40 };
   struct notes notes;

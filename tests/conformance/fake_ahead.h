@@ -2,8 +2,8 @@
  *
  * A submitting thread exchanges, records and submits. A hardware thread starts the submissions of
  * each hardware queue in order, as their barriers and native waits allow, overlaps them, and ends
- * them in a random order. The submitting thread sleeps until the end that somebody awaits, or until
- * a kick. Devices of one group wait for each other's submissions. */
+ * them in a random order. The submitting thread sleeps until the awaited end, or until a kick.
+ * Devices of one group wait for each other's submissions. */
 #ifndef TESTS_CONFORMANCE_FAKE_AHEAD_H
 #define TESTS_CONFORMANCE_FAKE_AHEAD_H
 
@@ -38,7 +38,7 @@ struct fake_ahead *fake_ahead_open(struct tide_context *context,
 void fake_ahead_hold(struct fake_ahead *fake, bool held);
 /* Returns how often the submitting thread has woken. */
 uint64_t fake_ahead_wakes(struct fake_ahead *fake);
-/* Loses the device: what is out never ends. `fake_ahead_certify` follows. */
+/* Loses the device: submissions that are out never end. `fake_ahead_certify` follows. */
 void fake_ahead_lose(struct fake_ahead *fake);
 void fake_ahead_certify(struct fake_ahead *fake);
 

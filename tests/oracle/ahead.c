@@ -29,7 +29,7 @@ enum { IDLE_STEPS = 20000, WAITS = 4, HOST_LINES = 2 };
 
 static const int gpu_of[HARDWARE] = {0, 0, 1};
 
-/* A timeline, and what is known of it. A value above `reached` fails from `fails_from` on. */
+/* A timeline and its state. Values above `reached` fail from `fails_from` on. */
 struct line {
   struct tide_timeline *handle;
   bool is_host, operations_only;
