@@ -73,7 +73,7 @@ bool tide_op_await_finish(struct tide_op *op, tide_axis axis, uint64_t epoch) {
   rare->finish.fire = tide_finish_fire;
   enum tide_finish answer = tide_tracker_wait_finish(tracker, axis, epoch, &rare->finish);
   op->finishing = answer != TIDE_FINISH_ALREADY;
-  if (!tide_list_empty(&op->queue->sched->groups)) tide_sched_listen(op->queue->sched);
+  tide_sched_announce_waiter(op->queue->sched);
   return answer == TIDE_FINISH_ALREADY;
 }
 
@@ -164,7 +164,7 @@ void tide_wait_arm(struct tide_op *op, struct tide_op_wait *wait) {
                                                      tide_wait_queue(op, wait));
   if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_REACHED;
   else open_wait(op, wait, state == TIDE_AWAIT_FAILED ? tide_timeline_status(timeline) : TIDE_OK);
-  if (!tide_list_empty(&op->queue->sched->groups)) tide_sched_listen(op->queue->sched);
+  tide_sched_announce_waiter(op->queue->sched);
 }
 
 /* Queues the issued waits that are not resolved yet. */
@@ -313,10 +313,7 @@ static struct tide_work *start_next(struct tide_device *device, bool with_others
     tide_arbiter_take(queue);
     if (!device->backend->in_order) tide_sched_look(queue);
     if (queue->failure.cause) tide_channel_stop_behind(op);
-    if (queue->ahead && !tide_ahead_may_go(op)) { /* no room, or a dependency has changed */
-      tide_arbiter_put_back(queue);
-      continue;
-    }
+    if (queue->ahead && !tide_ahead_may_go(op)) continue; /* a dependency has changed */
     struct tide_work *work = start_operation(queue, op);
     if (work) return work; /* else cancelled while ready, or behind a failure */
   }
@@ -383,7 +380,7 @@ static inline bool may_go_along(const struct tide_device *device, const struct t
 static size_t start_picked(struct tide_device *device, struct tide_work **out_work, size_t most) {
   const struct tide_backend *backend = device->backend;
   size_t count = 0;
-  while (count < most && device->ready_count) {
+  while (count < most && tide_arbiter_next(device)) {
     if (count && !may_go_along(device, out_work[count - 1])) break;
     struct tide_work *work = start_next(device, count > 0);
     if (!work) break;
@@ -399,7 +396,7 @@ static size_t start_ready(struct tide_device *device, struct tide_work **out_wor
   if (device->sched->paused || device->lost) return 0;
   size_t count = start_picked(device, out_work, most);
   bool behind_others = backend->sequential && backend->in_order;
-  if (!behind_others || !count || device->ready_count || !takes_more(device, out_work[count - 1]))
+  if (!behind_others || !count || device->ready.count || !takes_more(device, out_work[count - 1]))
     return count;
   return start_behind_each(out_work, count, most);
 }
@@ -416,8 +413,8 @@ size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work 
   uint32_t hands = device->backend->hands ? device->backend->hands : 1;
   bool dry = device->backend->sequential ? most > 0 && count == 0 : count < most;
   if (dry && device->dry < hands) device->dry++;
-  if (most == 0 && device->ready_count && !sched->paused) tide_device_kick(device);
-  if (out_more) *out_more = device->ready_count != 0 && !sched->paused;
+  if (most == 0 && tide_arbiter_next(device) && !sched->paused) tide_device_kick(device);
+  if (out_more) *out_more = tide_arbiter_next(device) && !sched->paused;
   return count;
 }
 

@@ -18,7 +18,7 @@
 #ifndef TIDE_SCHED_AHEAD_H
 #define TIDE_SCHED_AHEAD_H
 
-#include "base/list.h"
+#include "sched/ready.h"
 #include "tidemark/backend.h"
 
 struct tide_op;
@@ -39,6 +39,7 @@ struct tide_hardware_queue {
   uint64_t inside;            /* the oldest submission that may wait inside; <= over: none */
   uint64_t release, released; /* lost: all up to these are to be, were, released */
   struct tide_link out;       /* struct tide_out that are not over, by number */
+  struct tide_ready ready;
   uint64_t seen[TIDE_HARDWARE_QUEUES_MAX]; /* by slot */
 };
 
@@ -95,6 +96,12 @@ void tide_ahead_free_queue(struct tide_queue *queue);
 /* Takes a queue that is about to be freed from the lists of others. */
 void tide_ahead_close_queue(struct tide_queue *queue);
 
+/* Returns the queue to pick next, of all for which there is room; NULL: none. */
+struct tide_queue *tide_ahead_next(const struct tide_device *device);
+/* True if there is room for another submission. */
+bool tide_hardware_has_room(const struct tide_hardware_queue *hardware);
+/* A ready operation for which there is no room: the end of half of a full window makes some. */
+void tide_ahead_await_room(const struct tide_queue *queue);
 /* True if the operation would hold back other queues on its hardware queue: it waits there for
  * another one. */
 bool tide_ahead_holds_others_back(struct tide_op *op);

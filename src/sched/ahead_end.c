@@ -5,13 +5,11 @@
 /* ---- the end ----------------------------------------------------------------------------- */
 
 void tide_ahead_leave_hardware(struct tide_hardware_queue *hardware, uint32_t count) {
-  bool was_full = hardware->busy >= tide_ahead_window(hardware);
-  const struct tide_link *all = &hardware->device->queues;
+  struct tide_device *device = hardware->device;
+  bool was_full = !tide_hardware_has_room(hardware);
   hardware->busy -= count;
-  for (struct tide_link *at = all->next; was_full && count && at != all; at = at->next) {
-    struct tide_queue *queue = TIDE_CONTAINER(at, struct tide_queue, in_device);
-    if (queue->ahead->hardware == hardware) tide_sched_look(queue);
-  }
+  bool has_more = was_full && count && hardware->ready.count;
+  if (has_more && !device->exchanging && !device->sched->paused) tide_device_kick(device);
 }
 
 void tide_ahead_drop_waits(struct tide_out *out) {
@@ -27,17 +25,31 @@ void tide_ahead_drop_waits(struct tide_out *out) {
 }
 
 /* Submissions of a device of the group are over. An operation that would have held back others may
- * do so no more. `all`: a body that waits inside is over, so operations may go out behind it. */
-static void look_at_queues(const struct tide_device_group *group, bool all) {
+ * do so no more. */
+static void requeue_last_ones(const struct tide_device_group *group) {
+  for (uint32_t slot = 0; slot < TIDE_HARDWARE_QUEUES_MAX; slot++) {
+    struct tide_hardware_queue *hardware = group->queues[slot];
+    if (!hardware) continue;
+    struct tide_ready *ready = &hardware->ready;
+    if (ready->only && ready->only->level == 0) tide_arbiter_requeue(ready->only);
+    for (struct tide_link *at = ready->levels[0].next, *last = ready->levels[0].prev, *next;
+         ready->used_levels & 1; at = next) {
+      next = at->next;
+      tide_arbiter_requeue(TIDE_CONTAINER(at, struct tide_queue, in_ready));
+      if (at == last) break;
+    }
+  }
+}
+
+/* A body that waits inside is over: operations may go out behind it. */
+static void look_at_queues(const struct tide_device_group *group) {
   for (uint32_t slot = 0; slot < TIDE_HARDWARE_QUEUES_MAX; slot++) {
     const struct tide_hardware_queue *hardware = group->queues[slot];
     if (!hardware) continue;
     const struct tide_link *queues = &hardware->device->queues;
     for (struct tide_link *at = queues->next; at != queues; at = at->next) {
       struct tide_queue *queue = TIDE_CONTAINER(at, struct tide_queue, in_device);
-      if (queue->ahead->hardware != hardware) continue;
-      if (queue->ready && queue->level == 0) tide_arbiter_requeue(queue);
-      if (all) tide_sched_look(queue);
+      if (queue->ahead->hardware == hardware) tide_sched_look(queue);
     }
   }
 }
@@ -67,7 +79,8 @@ void tide_ahead_end_reported(struct tide_hardware_queue *hardware) {
   tide_ahead_leave_hardware(hardware, count);
   bool is_inside_over = was_inside && hardware->inside <= hardware->over;
   if (is_inside_over) find_inside(hardware);
-  if (count) look_at_queues(hardware->device->ahead->group, is_inside_over);
+  if (count) requeue_last_ones(hardware->device->ahead->group);
+  if (is_inside_over) look_at_queues(hardware->device->ahead->group);
 }
 
 /* A listening thread may report an end before the submitting thread returns the work. */
@@ -158,34 +171,42 @@ static bool is_awaited(const struct tide_op *op) {
   return op->points || op->told || op->part; /* a collective has waiters of its own */
 }
 
-/* Returns the middle one of the submissions that are out; 0: none is. */
+/* Returns the middle one of the submissions that are out, of which there is one. */
 static uint64_t middle_out(const struct tide_hardware_queue *hardware) {
   const struct tide_link *at = hardware->out.next;
   for (uint32_t i = 1; at->next != &hardware->out && 2 * i < hardware->busy; i++) at = at->next;
-  return at == &hardware->out ? 0 : TIDE_CONTAINER(at, struct tide_out, link)->number;
+  return TIDE_CONTAINER(at, struct tide_out, link)->number;
 }
 
-/* Returns the submission that must end before the queue goes on; 0: none. Half of a full window, or
- * half of the submissions for a thread that waits for the queue's storage; all of the queue's own
- * if its next operation is kept until then. */
-static uint64_t awaited_by_queue(const struct tide_queue *queue) {
-  const struct tide_hardware_queue *hardware = queue->ahead->hardware;
-  uint64_t out = queue->next_start - 1 - queue->published;
+static uint64_t out_count(const struct tide_queue *queue) {
+  return queue->next_start - 1 - queue->published;
+}
+
+/* True if the queue's next operation is kept until its last submission is over. */
+static bool is_next_kept(const struct tide_queue *queue) {
   bool has_more = queue->next_start <= queue->position.epoch;
-  if (has_more && out && tide_ahead_is_kept(tide_queue_op(queue, queue->next_start)))
-    return tide_ahead_out(queue, queue->next_start - 1)->number;
-  bool is_full = out >= queue->ahead->window || hardware->busy >= tide_ahead_window(hardware);
-  if (!queue->parked && !(has_more && is_full)) return 0;
-  return middle_out(hardware);
+  return has_more && out_count(queue) &&
+         tide_ahead_is_kept(tide_queue_op(queue, queue->next_start));
 }
 
-/* Returns the number of the first submission that is out and has at least this number. */
-static uint64_t first_out(const struct tide_hardware_queue *hardware, uint64_t number) {
-  for (struct tide_link *at = hardware->out.next; at != &hardware->out; at = at->next) {
-    uint64_t own = TIDE_CONTAINER(at, struct tide_out, link)->number;
-    if (own >= number) return own;
+/* Returns the queue's last submission that is not over, or a later one; UINT64_MAX: none is out. */
+static uint64_t last_out(const struct tide_queue *queue) {
+  const struct tide_hardware_queue *hardware = queue->ahead->hardware;
+  uint64_t last = tide_ahead_out(queue, queue->next_start - 1)->number;
+  for (struct tide_link *at = hardware->out.next; last > hardware->over && at != &hardware->out;
+       at = at->next) {
+    uint64_t number = TIDE_CONTAINER(at, struct tide_out, link)->number;
+    if (number >= last) return number;
   }
   return UINT64_MAX;
+}
+
+/* True if the queue has more operations and a window is full, or a thread waits for its storage. */
+static bool awaits_half(const struct tide_queue *queue) {
+  bool has_more = queue->next_start <= queue->position.epoch;
+  bool has_room =
+      out_count(queue) < queue->ahead->window && tide_hardware_has_room(queue->ahead->hardware);
+  return queue->parked || (has_more && !has_room);
 }
 
 /* True if the next submission may wait inside: for a host that polls, perhaps, until it sees this
@@ -197,22 +218,36 @@ static bool is_before_inside(const struct tide_hardware_queue *hardware,
          tide_ahead_waits_inside(TIDE_CONTAINER(next, struct tide_out, link)->op);
 }
 
-static uint64_t awaited_of(const struct tide_hardware_queue *hardware) {
-  const struct tide_device *device = hardware->device;
+static uint64_t awaited_by_waiters(const struct tide_hardware_queue *hardware) {
   uint64_t least = UINT64_MAX;
-  if (device->lost || tide_list_empty(&hardware->out)) return 0;
   for (struct tide_link *at = hardware->out.next; at != &hardware->out; at = at->next) {
     const struct tide_out *out = TIDE_CONTAINER(at, struct tide_out, link);
     least = out->number; /* the newest, if no waiter awaits an earlier one */
     if (is_awaited(out->op) || is_before_inside(hardware, out)) break;
   }
-  for (struct tide_link *at = device->queues.next; at != &device->queues; at = at->next) {
-    const struct tide_queue *queue = TIDE_CONTAINER(at, struct tide_queue, in_device);
-    uint64_t number = queue->ahead->hardware == hardware ? awaited_by_queue(queue) : 0;
-    if (number > hardware->over) number = first_out(hardware, number);
-    if (number > hardware->over && number < least) least = number;
-  }
   return least;
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* Returns the submission whose end some queue needs to go on: half of a full window, or the last
+ * one before an operation that is kept until then. UINT64_MAX: none. */
+static uint64_t awaited_by_queues(const struct tide_hardware_queue *hardware) {
+  const struct tide_link *queues = &hardware->device->queues;
+  uint64_t least = UINT64_MAX;
+  bool half = false;
+  for (struct tide_link *at = queues->next; at != queues; at = at->next) {
+    const struct tide_queue *queue = TIDE_CONTAINER(at, struct tide_queue, in_device);
+    if (queue->ahead->hardware != hardware) continue;
+    if (is_next_kept(queue)) least = least_of(least, last_out(queue));
+    else half |= awaits_half(queue);
+  }
+  return half ? least_of(least, middle_out(hardware)) : least;
+}
+
+static uint64_t awaited_of(const struct tide_hardware_queue *hardware) {
+  if (hardware->device->lost || tide_list_empty(&hardware->out)) return 0;
+  return least_of(awaited_by_waiters(hardware), awaited_by_queues(hardware));
 }
 
 uint64_t tide_device_awaited(struct tide_device *device, uint32_t hardware_queue) {

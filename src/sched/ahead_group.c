@@ -61,6 +61,7 @@ static enum tide_status join_all(struct tide_device *device, struct tide_ahead_d
     hardware->device = device;
     hardware->index = i;
     tide_list_init(&hardware->out);
+    tide_ready_init(&hardware->ready);
     if (!join_group(part->group, hardware)) status = TIDE_FULL;
   }
   if (status != TIDE_OK && part->group) leave_locked(device, part);
@@ -119,6 +120,7 @@ enum tide_status tide_ahead_open_queue(struct tide_queue *queue, uint32_t hardwa
   tide_sched_enter(queue->sched);
   ahead->hardware = hardware_queue ? &part->queues[hardware_queue - 1] : choose_hardware(part);
   ahead->hardware->queue_count++;
+  queue->ready_in = &ahead->hardware->ready;
   tide_sched_leave(queue->sched);
   return TIDE_OK;
 }

@@ -1,5 +1,6 @@
 /* Devices that run ahead: whether an operation may go out. */
 #include "sched/ahead_parts.h"
+#include "sched/arbiter.h"
 #include "sched/channel_state.h"
 
 /* How an epoch is awaited. */
@@ -96,14 +97,36 @@ static void listen_for(const struct tide_hardware_queue *hardware, uint64_t numb
     tide_sched_listen(hardware->device->sched);
 }
 
-/* True if the queue, and its hardware queue, may have another submission. Else half of them are to
- * end first, so that a full window does not wake a thread for each. */
-static bool has_room(const struct tide_queue *queue) {
-  const struct tide_hardware_queue *hardware = queue->ahead->hardware;
-  uint64_t out = queue->next_start - 1 - queue->published;
-  if (out < queue->ahead->window && hardware->busy < tide_ahead_window(hardware)) return true;
+/* A full window waits for half of the submissions, so that it does not wake a thread for each. */
+static void listen_for_half(const struct tide_hardware_queue *hardware) {
   listen_for(hardware, hardware->over + (hardware->given - hardware->over + 1) / 2);
+}
+
+/* True if the queue's own window has room. */
+static bool has_own_room(const struct tide_queue *queue) {
+  uint64_t out = queue->next_start - 1 - queue->published;
+  if (out < queue->ahead->window) return true;
+  listen_for_half(queue->ahead->hardware);
   return false;
+}
+
+bool tide_hardware_has_room(const struct tide_hardware_queue *hardware) {
+  return hardware->busy < hardware->device->backend->ahead;
+}
+
+void tide_ahead_await_room(const struct tide_queue *queue) {
+  listen_for_half(queue->ahead->hardware);
+}
+
+struct tide_queue *tide_ahead_next(const struct tide_device *device) {
+  struct tide_queue *first = NULL;
+  for (uint32_t i = 0; i < device->ahead->count; i++) {
+    const struct tide_hardware_queue *hardware = &device->ahead->queues[i];
+    if (!tide_hardware_has_room(hardware)) continue;
+    struct tide_queue *queue = tide_arbiter_choose(&hardware->ready, device->picks);
+    if (queue && (!first || tide_arbiter_goes_before(queue, first))) first = queue;
+  }
+  return first;
 }
 
 bool tide_ahead_may_go(struct tide_op *op) {
@@ -117,11 +140,10 @@ bool tide_ahead_may_go(struct tide_op *op) {
       return false;
     }
     if (!tide_op_may_start(op)) return false;
-    if (!op->status && !has_room(queue)) return false;
     tide_op_check_settled(op);
     return true;
   }
-  if (!has_room(queue)) return false;
+  if (!has_own_room(queue)) return false;
   if (before > queue->published && tide_queue_op(queue, before)->state < TIDE_OP_OUT) return false;
   bool may_go = tide_ahead_each_dependency(op, NULL, dependency_may_go);
   if (op->status) tide_sched_look(queue); /* a dependency has failed: it is skipped at its place */

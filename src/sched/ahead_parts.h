@@ -5,9 +5,6 @@
 #include "causal/tracker_axis.h"
 #include "sched/sched.h"
 
-static inline uint32_t tide_ahead_window(const struct tide_hardware_queue *hardware) {
-  return hardware->device->backend->ahead;
-}
 static inline struct tide_device_group *tide_ahead_group(const struct tide_queue *queue) {
   return queue->device->ahead->group;
 }

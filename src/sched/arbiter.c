@@ -9,21 +9,16 @@
 #define TIDE_AGING_PICKS 128
 
 static void append_ready(struct tide_queue *queue) {
-  struct tide_device *device = queue->device;
-  struct tide_link *at = device->ready_by_age.prev;
-  tide_list_push_back(&device->ready[queue->level], &queue->in_ready);
-  /* A queue for which there was no room keeps its age. */
-  while (at != &device->ready_by_age &&
-         TIDE_CONTAINER(at, struct tide_queue, in_age)->ready_since > queue->ready_since)
-    at = at->prev;
-  tide_list_insert_before(at->next, &queue->in_age);
-  device->ready_levels |= 1u << queue->level;
+  struct tide_ready *ready = queue->ready_in;
+  tide_list_push_back(&ready->levels[queue->level], &queue->in_ready);
+  tide_list_push_back(&ready->by_age, &queue->in_age);
+  ready->used_levels |= 1u << queue->level;
 }
 
 void tide_arbiter_enlist(struct tide_queue *queue) {
-  struct tide_device *device = queue->device;
-  if (device->only) append_ready(device->only);
-  device->only = NULL;
+  struct tide_ready *ready = queue->ready_in;
+  if (ready->only) append_ready(ready->only);
+  ready->only = NULL;
   append_ready(queue);
 }
 
@@ -52,36 +47,51 @@ void tide_device_call_cancel(struct tide_device *device) {
   tide_device_call(device);
 }
 
-void tide_arbiter_remove(struct tide_queue *queue) {
-  struct tide_device *device = queue->device;
-  if (!queue->ready) return;
-  queue->ready = false;
-  device->ready_count--;
-  if (device->only == queue) {
-    device->only = NULL;
-    return;
-  }
+static void leave_level(struct tide_queue *queue) {
+  struct tide_ready *ready = queue->ready_in;
   tide_list_remove(&queue->in_ready);
-  tide_list_remove(&queue->in_age);
-  if (tide_list_empty(&device->ready[queue->level])) device->ready_levels &= ~(1u << queue->level);
+  if (tide_list_empty(&ready->levels[queue->level])) ready->used_levels &= ~(1u << queue->level);
 }
 
-struct tide_queue *tide_arbiter_choose(const struct tide_device *device) {
-  struct tide_queue *oldest = TIDE_CONTAINER(device->ready_by_age.next, struct tide_queue, in_age);
-  if (device->picks - oldest->ready_since >= TIDE_AGING_PICKS) return oldest;
-  unsigned level = 31u - (unsigned)__builtin_clz(device->ready_levels);
-  return TIDE_CONTAINER(device->ready[level].next, struct tide_queue, in_ready);
+void tide_arbiter_remove(struct tide_queue *queue) {
+  struct tide_ready *ready = queue->ready_in;
+  if (!queue->ready) return;
+  queue->ready = false;
+  ready->count--;
+  if (ready->only == queue) {
+    ready->only = NULL;
+    return;
+  }
+  leave_level(queue);
+  tide_list_remove(&queue->in_age);
+}
+
+static bool is_aged(const struct tide_queue *queue, uint64_t picks) {
+  return picks - queue->ready_since >= TIDE_AGING_PICKS;
+}
+
+struct tide_queue *tide_arbiter_choose(const struct tide_ready *ready, uint64_t picks) {
+  if (ready->only || !ready->count) return ready->only;
+  struct tide_queue *oldest = TIDE_CONTAINER(ready->by_age.next, struct tide_queue, in_age);
+  if (is_aged(oldest, picks)) return oldest;
+  unsigned level = 31u - (unsigned)__builtin_clz(ready->used_levels);
+  return TIDE_CONTAINER(ready->levels[level].next, struct tide_queue, in_ready);
+}
+
+bool tide_arbiter_goes_before(const struct tide_queue *queue, const struct tide_queue *other) {
+  uint64_t picks = queue->device->picks;
+  bool by_age = is_aged(queue, picks) || is_aged(other, picks) || queue->level == other->level;
+  return by_age ? queue->ready_since < other->ready_since : queue->level > other->level;
 }
 
 void tide_arbiter_requeue(struct tide_queue *queue) {
-  struct tide_device *device = queue->device;
-  if (device->only == queue) {
+  struct tide_ready *ready = queue->ready_in;
+  if (ready->only == queue) {
     queue->level = tide_arbiter_level(queue);
     return;
   }
-  tide_list_remove(&queue->in_ready);
-  if (tide_list_empty(&device->ready[queue->level])) device->ready_levels &= ~(1u << queue->level);
+  leave_level(queue);
   queue->level = tide_arbiter_level(queue);
-  tide_list_push_back(&device->ready[queue->level], &queue->in_ready);
-  device->ready_levels |= 1u << queue->level;
+  tide_list_push_back(&ready->levels[queue->level], &queue->in_ready);
+  ready->used_levels |= 1u << queue->level;
 }

@@ -21,42 +21,38 @@ static inline void tide_arbiter_add(struct tide_queue *queue) {
   struct tide_device *device = queue->device;
   queue->ready = true;
   queue->level = tide_arbiter_level(queue);
-  if (queue->kept_age != queue->next_start) queue->ready_since = device->picks;
-  queue->kept_age = 0;
-  if (device->ready_count++ == 0) device->only = queue;
+  queue->ready_since = device->picks;
+  if (queue->ready_in->count++ == 0) queue->ready_in->only = queue;
   else tide_arbiter_enlist(queue);
-  if (!device->exchanging && !queue->sched->paused) tide_device_kick(device);
+  if (queue->ahead && !tide_hardware_has_room(queue->ahead->hardware)) tide_ahead_await_room(queue);
+  else if (!device->exchanging && !queue->sched->paused) tide_device_kick(device);
 }
 void tide_arbiter_remove(struct tide_queue *queue);
 void tide_arbiter_requeue(struct tide_queue *queue);
-struct tide_queue *tide_arbiter_choose(const struct tide_device *device);
-/* Returns the queue to pick next; NULL: no queue is ready. */
+/* Returns the first of these queues; NULL: none is ready. */
+struct tide_queue *tide_arbiter_choose(const struct tide_ready *ready, uint64_t picks);
+/* True if `queue` is picked before `other`, of another hardware queue. */
+bool tide_arbiter_goes_before(const struct tide_queue *queue, const struct tide_queue *other);
+/* Returns the queue to pick next; NULL: none. */
 static inline struct tide_queue *tide_arbiter_next(const struct tide_device *device) {
-  if (device->only || !device->ready_count) return device->only;
-  return tide_arbiter_choose(device);
+  const struct tide_ready *ready = &device->ready;
+  if (__builtin_expect(device->ahead != NULL, 0)) return tide_ahead_next(device);
+  return ready->only || !ready->count ? ready->only : tide_arbiter_choose(ready, device->picks);
 }
 static inline void tide_arbiter_count_pick(struct tide_device *device) {
   device->picks++;
   device->sched->stats.picks++;
 }
 static inline void tide_arbiter_take(struct tide_queue *queue) {
-  struct tide_device *device = queue->device;
-  if (device->only == queue) {
-    device->only = NULL;
-    device->ready_count = 0;
+  struct tide_ready *ready = queue->ready_in;
+  if (ready->only == queue) {
+    ready->only = NULL;
+    ready->count = 0;
     queue->ready = false;
   } else {
     tide_arbiter_remove(queue);
   }
-  tide_arbiter_count_pick(device);
-}
-
-/* The picked operation cannot go out after all: that was no pick, and the operation keeps its age.
- */
-static inline void tide_arbiter_put_back(struct tide_queue *queue) {
-  queue->device->picks--;
-  queue->sched->stats.picks--;
-  queue->kept_age = queue->next_start;
+  tide_arbiter_count_pick(queue->device);
 }
 
 #endif

@@ -13,8 +13,7 @@ enum tide_status tide_device_open(struct tide_context *context, const struct tid
   device->backend = &device->own;
   device->dry = 1; /* the first work is announced */
   tide_list_init(&device->queues);
-  tide_list_init(&device->ready_by_age);
-  for (int i = 0; i < TIDE_ARBITER_LEVELS; i++) tide_list_init(&device->ready[i]);
+  tide_ready_init(&device->ready);
   size_t length = label ? strlen(label) : 0;
   if (length >= sizeof device->label) length = sizeof device->label - 1;
   if (length) memcpy(device->label, label, length);

@@ -3,13 +3,9 @@
 #define TIDE_SCHED_DEVICE_STATE_H
 
 #include "base/list.h"
-#include "point/priority.h"
+#include "sched/ready.h"
 #include "tidemark/backend.h"
 #include "timeline/timeline_state.h"
-
-/* Level 1 + p: the queues of priority p. Level 0: queues with a next operation that would hold
- * back others on the hardware queue. */
-#define TIDE_ARBITER_LEVELS (TIDE_PRIORITY_LEVELS + 1)
 
 #define TIDE_CALLS_AWAITED 0x80000000u /* a thread is parked until `calls` is 0 */
 
@@ -19,12 +15,8 @@ struct tide_device {
   struct tide_backend own;
   struct tide_link in_sched;
   struct tide_link queues;
-  struct tide_queue *only; /* the ready queue, if it is the only one: in no list then */
-  struct tide_link ready[TIDE_ARBITER_LEVELS];
-  struct tide_link ready_by_age;
-  uint32_t ready_levels; /* bit i: ready[i] is not empty */
+  struct tide_ready ready; /* not of a device that runs ahead: see tide_hardware_queue */
   uint64_t picks;
-  uint32_t ready_count;
   uint32_t dry;        /* exchanges that returned less than requested, without a kick since */
   bool exchanging;     /* an exchange is running and takes new ready work: no kick */
   bool kick_due;       /* listed in sched->kicks */

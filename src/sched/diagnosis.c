@@ -42,8 +42,13 @@ static void describe_pending(struct tide_text *text, const struct tide_op *op) {
 }
 
 static void describe_ready(struct tide_text *text, const struct tide_op *op) {
+  const struct tide_queue *queue = op->queue;
   begin_line(text, op, "is ready");
-  tide_text_format(text, ", and device '%s' has not taken it\n", op->queue->device->label);
+  if (queue->ahead && !tide_hardware_has_room(queue->ahead->hardware))
+    tide_text_format(text, ", but hardware queue %u of device '%s' is full: %u are out\n",
+                     queue->ahead->hardware->index, queue->device->label,
+                     queue->ahead->hardware->busy);
+  else tide_text_format(text, ", and device '%s' has not taken it\n", queue->device->label);
 }
 
 static void describe_out(struct tide_text *text, const struct tide_op *op) {

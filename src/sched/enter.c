@@ -315,6 +315,7 @@ static void queue_held_waits(struct tide_op *op) {
       enum tide_await state = tide_timeline_await_locked(wait->timeline, wait->value, node);
       TIDE_ASSERT(state == TIDE_AWAIT_QUEUED);
       wait->heap = TIDE_HEAP_REACHED;
+      tide_sched_announce_waiter(op->queue->sched);
     }
   }
 }

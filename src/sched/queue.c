@@ -172,6 +172,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
   if (!queue) return TIDE_NOMEM;
   queue->sched = sched;
   queue->device = device;
+  queue->ready_in = &device->ready;
   queue->in_order = device->backend->in_order;
   queue->serial = queue->in_order && !device->ahead;
   queue->traced = context->sink || sched->checker;

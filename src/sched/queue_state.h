@@ -49,9 +49,10 @@ struct tide_queue {
   struct tide_ahead *ahead;   /* NULL: the host keeps all waits */
   bool traced;                /* a sink or check mode is attached */
   struct tide_link in_device; /* device->queues */
-  struct tide_queue *next;    /* next in sched->work or sched->gone */
-  struct tide_link in_ready;  /* device->ready[level] */
-  struct tide_link in_age;    /* device->ready_by_age */
+  struct tide_ready *ready_in;
+  struct tide_queue *next;   /* next in sched->work or sched->gone */
+  struct tide_link in_ready; /* ready_in->levels[level] */
+  struct tide_link in_age;   /* ready_in->by_age */
   struct tide_position position;
   uint64_t taint_epoch; /* epoch of the frontier's last taint; 0: none */
   struct tide_tracker_axis *tracked;
@@ -94,7 +95,6 @@ struct tide_queue {
   uint32_t in_flight;       /* leaving operations with a node in flight */
   uint32_t members;         /* collectives that the queue belongs to */
   uint64_t ready_since;     /* the device's pick count when it became ready */
-  uint64_t kept_age;        /* this epoch was ready before: `ready_since` stays. 0: none */
   uint64_t check_index;     /* check mode: the queue's number */
   uint8_t effective, level; /* priority: current; as queued in the arbiter */
   struct tide_priority priority;

@@ -65,6 +65,10 @@ static inline void tide_sched_look(struct tide_queue *queue) {
 static inline void tide_sched_listen(struct tide_sched *sched) {
   sched->listen = sched->calls = true;
 }
+/* A new waiter may need an earlier end than the backends listen for. */
+static inline void tide_sched_announce_waiter(struct tide_sched *sched) {
+  if (!tide_list_empty(&sched->groups)) tide_sched_listen(sched);
+}
 void tide_sched_emit_traced(struct tide_sched *sched, enum tide_event_kind kind,
                             const struct tide_op *op, struct tide_event *more);
 static inline void tide_sched_emit(struct tide_sched *sched, enum tide_event_kind kind,

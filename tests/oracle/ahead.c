@@ -90,6 +90,7 @@ struct gpu {
   struct tide_device *device;
   bool kicked, asleep, lost, certified, in_order;
   int pace;            /* one step in so many */
+  bool has_listener;   /* a thread of its own reports ends: only kicks wake the submitting one */
   struct op *hand[16]; /* given, in order */
   int hands;
 };
@@ -839,7 +840,18 @@ static void listen(struct world *w, struct gpu *gpu) {
     w->hardware[h].listening = tide_device_awaited(gpu->device, (uint32_t)index++);
     check_listening(w, h, w->hardware[h].listening);
   }
-  gpu->asleep = true;
+}
+
+/* A sleeping backend without a kick listens for the earliest end that somebody awaits. */
+static void check_heard(struct world *w, struct gpu *gpu) {
+  for (int h = 0, index = 0; h < HARDWARE; h++) {
+    if (gpu_of[h] != (int)(gpu - w->gpus)) continue;
+    uint64_t before = w->hardware[h].listening;
+    uint64_t now = tide_device_awaited(gpu->device, (uint32_t)index++);
+    if (now && (!before || now < before) && !gpu->kicked)
+      wrong(w, "hardware queue %d listens for %d, %d is awaited", h, (int)before, (int)now);
+    w->hardware[h].listening = now;
+  }
 }
 
 static void step_gpu(struct world *w, struct gpu *gpu) {
@@ -850,8 +862,16 @@ static void step_gpu(struct world *w, struct gpu *gpu) {
     gpu->kicked = true; /* it goes on with an exchange */
     return;
   }
-  if (gpu->asleep && !gpu->kicked) check_taken(w, gpu);
+  if (gpu->asleep && !gpu->kicked) {
+    check_taken(w, gpu);
+    check_heard(w, gpu);
+  }
   if (gpu->asleep && !gpu->kicked && !has_news(w, gpu)) return;
+  if (gpu->asleep && gpu->has_listener && draw(w, 2)) {
+    report_ends(w, gpu);
+    listen(w, gpu);
+    return;
+  }
   gpu->asleep = gpu->kicked = false;
   if (draw(w, 3) || !gpu->hands) report_ends(w, gpu);
   size_t most = (size_t)(1 + draw(w, 3));
@@ -861,6 +881,7 @@ static void step_gpu(struct world *w, struct gpu *gpu) {
   else if (!gpu->hands) {
     if (!gpu->kicked) check_taken(w, gpu);
     listen(w, gpu);
+    gpu->asleep = true;
   } else gpu->kicked = true;
 }
 
@@ -975,6 +996,7 @@ static void open_world(struct world *w, uint64_t seed) {
     gpu->in_order = backend.in_order;
     gpu->kicked = true;
     gpu->pace = draw(w, 3) ? 1 : 16;
+    gpu->has_listener = !draw(w, 4);
     CHECK_OK(tide_device_open(w->context, &backend, g ? "gpu1" : "gpu0", &gpu->device));
   }
   for (int h = 0; h < HARDWARE; h++) w->hardware[h].cut = -1;

@@ -1,0 +1,26 @@
+/* sched/ready.h: queues whose next operation is ready, in the order in which they are picked. */
+#ifndef TIDE_SCHED_READY_H
+#define TIDE_SCHED_READY_H
+
+#include "base/list.h"
+#include "tidemark/queue.h"
+
+/* Level 1 + p: the queues of priority p. Level 0: queues with a next operation that would hold
+ * back others on the hardware queue. */
+#define TIDE_ARBITER_LEVELS (TIDE_PRIORITY_LEVELS + 1)
+
+/* The queues of a device, or of one hardware queue of a device that runs ahead. */
+struct tide_ready {
+  struct tide_queue *only; /* the ready queue, if it is the only one: in no list then */
+  struct tide_link levels[TIDE_ARBITER_LEVELS];
+  struct tide_link by_age;
+  uint32_t used_levels; /* bit i: levels[i] is not empty */
+  uint32_t count;
+};
+
+static inline void tide_ready_init(struct tide_ready *ready) {
+  tide_list_init(&ready->by_age);
+  for (int i = 0; i < TIDE_ARBITER_LEVELS; i++) tide_list_init(&ready->levels[i]);
+}
+
+#endif
