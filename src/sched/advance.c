@@ -380,7 +380,7 @@ static inline bool may_go_along(const struct tide_device *device, const struct t
 static size_t start_picked(struct tide_device *device, struct tide_work **out_work, size_t most) {
   const struct tide_backend *backend = device->backend;
   size_t count = 0;
-  while (count < most && tide_arbiter_next(device)) {
+  while (count < most && tide_arbiter_has_next(device)) {
     if (count && !may_go_along(device, out_work[count - 1])) break;
     struct tide_work *work = start_next(device, count > 0);
     if (!work) break;
@@ -413,8 +413,8 @@ size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work 
   uint32_t hands = device->backend->hands ? device->backend->hands : 1;
   bool dry = device->backend->sequential ? most > 0 && count == 0 : count < most;
   if (dry && device->dry < hands) device->dry++;
-  if (most == 0 && tide_arbiter_next(device) && !sched->paused) tide_device_kick(device);
-  if (out_more) *out_more = tide_arbiter_next(device) && !sched->paused;
+  if (most == 0 && tide_arbiter_has_next(device) && !sched->paused) tide_device_kick(device);
+  if (out_more) *out_more = tide_arbiter_has_next(device) && !sched->paused;
   return count;
 }
 

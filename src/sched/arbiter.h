@@ -39,6 +39,10 @@ static inline struct tide_queue *tide_arbiter_next(const struct tide_device *dev
   if (__builtin_expect(device->ahead != NULL, 0)) return tide_ahead_next(device);
   return ready->only || !ready->count ? ready->only : tide_arbiter_choose(ready, device->picks);
 }
+static inline bool tide_arbiter_has_next(const struct tide_device *device) {
+  if (__builtin_expect(device->ahead != NULL, 0)) return tide_ahead_next(device) != NULL;
+  return device->ready.count != 0;
+}
 static inline void tide_arbiter_count_pick(struct tide_device *device) {
   device->picks++;
   device->sched->stats.picks++;

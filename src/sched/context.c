@@ -121,7 +121,7 @@ void tide_context_resume(struct tide_context *context) {
   sched->paused = false;
   for (struct tide_link *at = sched->devices.next; at != &sched->devices; at = at->next) {
     struct tide_device *device = TIDE_CONTAINER(at, struct tide_device, in_sched);
-    if (tide_arbiter_next(device)) tide_device_kick(device);
+    if (tide_arbiter_has_next(device)) tide_device_kick(device);
   }
   tide_sched_leave(sched);
 }

@@ -15,7 +15,7 @@ struct tide_device {
   struct tide_backend own;
   struct tide_link in_sched;
   struct tide_link queues;
-  struct tide_ready ready; /* not of a device that runs ahead: see tide_hardware_queue */
+  struct tide_ahead_device *ahead; /* NULL: the host keeps all waits */
   uint64_t picks;
   uint32_t dry;        /* exchanges that returned less than requested, without a kick since */
   bool exchanging;     /* an exchange is running and takes new ready work: no kick */
@@ -26,9 +26,9 @@ struct tide_device {
   enum tide_status lost;
   struct tide_cause *cause; /* cause of the loss; NULL: none, or no memory */
   bool certified;
-  struct tide_ahead_device *ahead; /* NULL: the host keeps all waits */
   uint32_t users; /* atomic, waited on: queues not yet freed, and submissions of other devices that
                      wait for this one's */
+  struct tide_ready ready; /* not of a device that runs ahead: see tide_hardware_queue */
   char label[TIDE_LABEL_SIZE];
 };
 

@@ -44,15 +44,15 @@ struct tide_channel_failure {
 struct tide_queue {
   struct tide_sched *sched;
   struct tide_device *device;
+  struct tide_ahead *ahead; /* NULL: the host keeps all waits */
+  struct tide_ready *ready_in;
   bool in_order;              /* the device's */
   bool serial;                /* an operation starts only once the one before it is published */
-  struct tide_ahead *ahead;   /* NULL: the host keeps all waits */
   bool traced;                /* a sink or check mode is attached */
   struct tide_link in_device; /* device->queues */
-  struct tide_ready *ready_in;
-  struct tide_queue *next;   /* next in sched->work or sched->gone */
-  struct tide_link in_ready; /* ready_in->levels[level] */
-  struct tide_link in_age;   /* ready_in->by_age */
+  struct tide_queue *next;    /* next in sched->work or sched->gone */
+  struct tide_link in_ready;  /* ready_in->levels[level] */
+  struct tide_link in_age;    /* ready_in->by_age */
   struct tide_position position;
   uint64_t taint_epoch; /* epoch of the frontier's last taint; 0: none */
   struct tide_tracker_axis *tracked;

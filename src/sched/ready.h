@@ -12,10 +12,10 @@
 /* The queues of a device, or of one hardware queue of a device that runs ahead. */
 struct tide_ready {
   struct tide_queue *only; /* the ready queue, if it is the only one: in no list then */
-  struct tide_link levels[TIDE_ARBITER_LEVELS];
-  struct tide_link by_age;
-  uint32_t used_levels; /* bit i: levels[i] is not empty */
   uint32_t count;
+  uint32_t used_levels; /* bit i: levels[i] is not empty */
+  struct tide_link by_age;
+  struct tide_link levels[TIDE_ARBITER_LEVELS];
 };
 
 static inline void tide_ready_init(struct tide_ready *ready) {
