@@ -117,10 +117,15 @@ static void print_path(struct tide_sim_job *job, const struct tide_sim_outcome *
 /* ---- tables ------------------------------------------------------------------------------ */
 
 static const char *short_name(const struct tide_sim_outcome *outcome) {
-  if (outcome->by_host) return "host";
+  if (outcome->by_host) return "by host";
   return outcome->mode == TIDE_RUN_EVENTS    ? "events"
          : outcome->mode == TIDE_RUN_BARRIER ? "barrier"
                                              : "tracked";
+}
+
+/* Returns the name of the tracked run, beside the other one. */
+static const char *tracked_name(const struct tide_sim_outcome *other) {
+  return other && other->by_host ? "ahead" : "tracked";
 }
 
 static void print_two_times(const char *name, uint64_t a, const uint64_t *b, const char *more) {
@@ -133,7 +138,7 @@ static void print_two_times(const char *name, uint64_t a, const uint64_t *b, con
 static void print_times(const struct tide_sim_outcome *tracked,
                         const struct tide_sim_outcome *other) {
   const struct tide_simulation_result *a = tracked->result, *b = other ? other->result : NULL;
-  printf("  %-15s %12s", "", "tracked");
+  printf("  %-15s %12s", "", tracked_name(other));
   if (b) printf("%14s", short_name(other));
   printf("\n");
   print_two_times("makespan", a->makespan, b ? &b->makespan : NULL, "");
@@ -176,11 +181,11 @@ static void print_stalls(const struct tide_sim_outcome *tracked) {
            (unsigned long long)a->stalls, tide_sim_time(a->stalled, all, sizeof all));
 }
 
-static void print_tracked_waits(const struct tide_sim_outcome *outcome) {
+static void print_tracked_waits(const struct tide_sim_outcome *outcome, const char *name) {
   const struct tide_context_stats *sched = &outcome->result->run.sched;
-  printf("    %-13s  %11llu%12llu%12llu%12llu%16llu\n", short_name(outcome),
-         (unsigned long long)sched->waits, (unsigned long long)sched->waits_resolved,
-         (unsigned long long)sched->waits_elided, (unsigned long long)sched->waits_issued,
+  printf("    %-13s  %11llu%12llu%12llu%12llu%16llu\n", name, (unsigned long long)sched->waits,
+         (unsigned long long)sched->waits_resolved, (unsigned long long)sched->waits_elided,
+         (unsigned long long)sched->waits_issued,
          (unsigned long long)outcome->result->waits.issued_cross);
   if (sched->gap_waits)
     printf("      and %llu for recycled buffers\n", (unsigned long long)sched->gap_waits);
@@ -190,8 +195,8 @@ static void print_waits(const struct tide_sim_outcome *tracked,
                         const struct tide_sim_outcome *other) {
   printf("  waits            %11s%12s%12s%12s%16s\n", "submitted", "resolved", "elided", "issued",
          "between queues");
-  print_tracked_waits(tracked);
-  if (other && other->by_host) print_tracked_waits(other);
+  print_tracked_waits(tracked, tracked_name(other));
+  if (other && other->by_host) print_tracked_waits(other, short_name(other));
   if (other && other->mode == TIDE_RUN_EVENTS) {
     const struct tide_run_result *run = &other->result->run;
     printf("    an event each  %11s%12s%12s%12llu\n", "", "", "",
@@ -220,12 +225,12 @@ static uint64_t waits_by_host(const struct tide_context_stats *sched) {
 static void print_kept(const struct tide_sim_outcome *tracked) {
   const struct tide_context_stats *sched = &tracked->result->run.sched;
   if (!runs_ahead(tracked)) return;
-  printf("  ahead            %11s%12s%12s%12s%16s\n", "by device", "by host", "native", "barriers",
-         "reached");
-  printf("    waits kept     %11llu%12llu%12llu%12llu%16llu\n",
-         (unsigned long long)sched->waits_by_device, (unsigned long long)waits_by_host(sched),
-         (unsigned long long)sched->native_waits, (unsigned long long)sched->barriers,
-         (unsigned long long)sched->reached_waits);
+  printf("  waits kept by    %11s%12s\n", "device", "host");
+  printf("                   %11llu%12llu\n", (unsigned long long)sched->waits_by_device,
+         (unsigned long long)waits_by_host(sched));
+  printf("  commands         %11s%12s%12s\n", "native wait", "barrier", "reached");
+  printf("                   %11llu%12llu%12llu\n", (unsigned long long)sched->native_waits,
+         (unsigned long long)sched->barriers, (unsigned long long)sched->reached_waits);
   if (sched->ran_in_vain)
     printf("      %llu operations ran in vain\n", (unsigned long long)sched->ran_in_vain);
 }

@@ -178,7 +178,7 @@ static void on_event(void *self, const struct tide_event *event) {
     case TIDE_EVENT_KEPT: on_kept(e, event); break;
     case TIDE_EVENT_OUT:
       explained = tide_explanation_at(e, event->axis, event->sequence);
-      if (explained) explained->is_out = true;
+      if (explained) explained->is_out = e->runs_ahead = true;
       break;
     case TIDE_EVENT_HOLD:
       explained = tide_explanation_at(e, event->axis, event->sequence);

@@ -56,7 +56,8 @@ struct tide_explanation {
   tide_axis host;
   uint32_t *queue_of[TIDE_DOMAIN_COUNT]; /* by ordinal: index of the queue + 1; 0: none */
   size_t queue_of_capacity[TIDE_DOMAIN_COUNT];
-  bool failed; /* out of memory: some records are missing */
+  bool runs_ahead; /* an operation went out before it could start */
+  bool failed;     /* out of memory: some records are missing */
 };
 
 /* Initialises an explanation. Reads the positions of all operations from the plan, which is

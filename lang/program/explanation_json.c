@@ -44,8 +44,8 @@ static void put_wait(const struct tide_explanation *e, struct tide_json *json, u
     tide_json_number(json, "value", wait->value);
   }
   tide_json_text(json, "class", tide_explain_class(wait));
-  if (explained->is_out && wait->class_ == TIDE_WAIT_ISSUED) {
-    const char *primitive = tide_explain_primitive(wait);
+  if (e->runs_ahead && wait->class_ == TIDE_WAIT_ISSUED) {
+    const char *primitive = explained->is_out ? tide_explain_primitive(wait) : NULL;
     tide_json_text(json, "kept_by", primitive ? "device" : "host");
     if (primitive) tide_json_text(json, "primitive", primitive);
   }

@@ -51,7 +51,7 @@ static void why_known(const struct tide_explanation *e, uint32_t queue,
   }
   const struct tide_explained *first = find_known_since(e, queue, wait);
   if (!first || first == explained)
-    tide_text_format(text, "%s signals it, and another of these waits comes after that", name);
+    tide_text_format(text, "%s signals it, and another of these waits comes after it", name);
   else
     tide_text_format(text, "%s signals it, and %s has known that since %s@%llu (line %u)", name,
                      own, own, (unsigned long long)first->epoch, first->line);
@@ -83,8 +83,7 @@ static void why_issued(const struct tide_explanation *e, uint32_t queue,
   else if (tide_explanation_queue(e, wait->axis, &from) && from == queue)
     tide_text_format(text, "%s signals it; %s works out of order, so it may still be running", name,
                      own);
-  else
-    tide_text_format(text, "%s signals it, and nothing that %s knows comes after that", name, own);
+  else tide_text_format(text, "%s signals it, and %s knows nothing after it", name, own);
 }
 
 static void why_memory(const struct tide_explanation *e, uint32_t queue,
@@ -95,7 +94,7 @@ static void why_memory(const struct tide_explanation *e, uint32_t queue,
   tide_text_format(text, "%s used this memory last", name);
   if (tide_explanation_queue(e, wait->axis, &from) && from == queue)
     tide_text_format(text, "; %s works out of order, so it may still be running", own);
-  else tide_text_format(text, ", and nothing that %s knows comes after that", own);
+  else tide_text_format(text, ", and %s knows nothing after it", own);
 }
 
 const char *tide_explain_primitive(const struct tide_explained_wait *wait) {
@@ -103,15 +102,16 @@ const char *tide_explain_primitive(const struct tide_explained_wait *wait) {
   return wait->kept <= TIDE_PRIMITIVE_REACHED ? names[wait->kept] : NULL;
 }
 
-/* Says for an operation that went out before it could start, by which means the wait is kept. */
-static void say_keeper(const struct tide_explained *explained,
+/* Says by which means the wait is kept, in a program with devices that run ahead. */
+static void say_keeper(const struct tide_explanation *e, const struct tide_explained *explained,
                        const struct tide_explained_wait *wait, struct tide_text *text) {
   static const char *const means[] = {
       "the host keeps the wait", "the device keeps the wait, and another one brings it",
       "the device keeps the wait: a barrier", "the device keeps the wait: a native wait",
       "it is over by then, and a reached wait orders memory"};
-  if (!explained->is_out || wait->class_ != TIDE_WAIT_ISSUED) return;
-  tide_text_format(text, "; %s", means[wait->kept <= TIDE_PRIMITIVE_REACHED ? wait->kept : 0]);
+  unsigned kept = explained->is_out ? wait->kept : TIDE_PRIMITIVE_HOST;
+  if (!e->runs_ahead || wait->class_ != TIDE_WAIT_ISSUED) return;
+  tide_text_format(text, "; %s", means[kept <= TIDE_PRIMITIVE_REACHED ? kept : 0]);
 }
 
 void tide_explain_condition(const struct tide_explained_wait *wait, struct tide_text *text) {
@@ -142,7 +142,7 @@ static void say_why(const struct tide_explanation *e, uint32_t queue,
   if (wait->reason == TIDE_REASON_FINISHED)
     tide_text_format(text, "%s signals it, and has finished", name);
   else if (wait->reason == TIDE_REASON_SIBLING)
-    tide_text_format(text, "%s signals it, and another of these waits comes after that", name);
+    tide_text_format(text, "%s signals it, and another of these waits comes after it", name);
   else why_known(e, queue, explained, wait, name, text);
 }
 
@@ -150,5 +150,5 @@ void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
                       const struct tide_explained *explained,
                       const struct tide_explained_wait *wait, struct tide_text *text) {
   say_why(e, queue, explained, wait, text);
-  say_keeper(explained, wait, text);
+  say_keeper(e, explained, wait, text);
 }

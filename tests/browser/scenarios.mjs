@@ -36,7 +36,7 @@ export async function scenarios(browser) {
 // What a first reader looks for is on the page when its caption speaks: in the operation, or in the table beside.
 const ANSWERS = [
   ["late_waiter", 2, "#operation", /steps@2/, /steps@5/],
-  ["eviction", 3, "#operation", /n ≥ 1issued.*nothing that report knows comes after that/s, null],
+  ["eviction", 3, "#operation", /n ≥ 1issued.*report knows nothing after it/s, null],
   ["reuse", 3, "#panel", /used again at once: the queue knows that its last use is over.*last uses draw@/s, /the host/],
   ["reuse", 4, "#panel", /freed by gate.*everybody, at once: all its uses have finished/s, /in use/],
 ];

@@ -168,7 +168,7 @@ run lanes 0 --check --memory "$more" &&
 run lanes 0 --paused --memory 321K && expect limit_waits_paused 'with --memory [0-9]+K? there are none' said
 run lanes 0 --paused --memory 321K --trace lanes.json && expect limit_in_the_trace '"ph":"s",.*"cat":"memory"' lanes.json
 "$TIDEMARK" explain lanes.tide --memory 321K >said 2>err &&
-  expect explain_memory '^    wait memory of in.0. +issued +lane.0.@1 used this memory last, and nothing that q knows' said &&
+  expect explain_memory '^    wait memory of in.0. +issued +lane.0.@1 used this memory last, and q knows nothing after it' said &&
   expect explain_counts_memory '^[0-9]+ more waits for recycled buffers, which order' said
 "$TIDEMARK" explain lanes.tide >said 2>err &&
   if grep -q 'memory of\|recycled' said; then fail explain_enough "$(cat said)"; else pass explain_enough; fi
@@ -251,7 +251,7 @@ for e in events:
         last[e["name"]] = e["args"]["value"]
 assert last == {"t": 20, "u": 20}, last
 P
-"$TIDEMARK" explain work.tide >said 2>err && expect explain "^    wait t >= 1 +issued +q@1 signals it, and nothing that r knows comes after that" said
+"$TIDEMARK" explain work.tide >said 2>err && expect explain "^    wait t >= 1 +issued +q@1 signals it, and r knows nothing after it" said
 "$TIDEMARK" explain held.tide >said 2>err && expect explain_held "held at submit" said
 expect explain_counts_held '^2 waits: .*; 1 operation held at submit$' said
 program begun <<'E'
