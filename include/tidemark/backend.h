@@ -48,8 +48,9 @@
  * nothing depends on a work that is given and may still be refused. The numbers of refused works
  * are never used.
  *
- * At most `ahead` submissions are given or out and not over: of a queue, and of all queues of a
- * hardware queue together. Their numbers may span more, as those of refused works lie between.
+ * At most `ahead` submissions of all queues of a hardware queue together are given or out and not
+ * over; of one queue, and not published. Their numbers may span more, as those of refused works lie
+ * between. Hardware queues with room take turns; within one, priorities decide.
  *
  * One thread at a time records and submits for a device, and returns the works in the order of the
  * exchanges. Arguments that the execution needs are copied: with its return a work's memory is the

@@ -339,7 +339,7 @@ static size_t start_behind(struct tide_queue *queue, struct tide_op *op,
   size_t count = 0;
   do {
     op->unmet = 0;
-    tide_arbiter_count_pick(queue->device);
+    tide_arbiter_count_pick(queue);
     out_work[count++] = start_operation(queue, op);
   } while (count < most && (op = startable_behind(queue)));
   return count;

@@ -55,7 +55,7 @@ struct tide_device_group {
 /* A device's part: freed with the device. */
 struct tide_ahead_device {
   struct tide_device_group *group;
-  uint32_t count;
+  uint32_t count, turn; /* turn: the hardware queue to look at first */
   struct tide_hardware_queue queues[];
 };
 
@@ -96,11 +96,12 @@ void tide_ahead_free_queue(struct tide_queue *queue);
 /* Takes a queue that is about to be freed from the lists of others. */
 void tide_ahead_close_queue(struct tide_queue *queue);
 
-/* Returns the queue to pick next, of all for which there is room; NULL: none. */
+/* Returns the queue to pick next, of those for which there is room; NULL: none. */
 struct tide_queue *tide_ahead_next(const struct tide_device *device);
 /* True if there is room for another submission. */
 bool tide_hardware_has_room(const struct tide_hardware_queue *hardware);
-/* A ready operation for which there is no room: the end of half of a full window makes some. */
+/* Has the backend listen for the end of half of a full window: the hardware queue's if a queue is
+ * ready behind it, or the queue's own if it has more operations. */
 void tide_ahead_await_room(const struct tide_queue *queue);
 /* True if the operation would hold back other queues on its hardware queue: it waits there for
  * another one. */

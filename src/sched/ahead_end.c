@@ -26,18 +26,11 @@ void tide_ahead_drop_waits(struct tide_out *out) {
 
 /* Submissions of a device of the group are over. An operation that would have held back others may
  * do so no more. */
-static void requeue_last_ones(const struct tide_device_group *group) {
+static void requeue_holding_back(const struct tide_device_group *group) {
   for (uint32_t slot = 0; slot < TIDE_HARDWARE_QUEUES_MAX; slot++) {
     struct tide_hardware_queue *hardware = group->queues[slot];
     if (!hardware) continue;
-    struct tide_ready *ready = &hardware->ready;
-    if (ready->only && ready->only->level == 0) tide_arbiter_requeue(ready->only);
-    for (struct tide_link *at = ready->levels[0].next, *last = ready->levels[0].prev, *next;
-         ready->used_levels & 1; at = next) {
-      next = at->next;
-      tide_arbiter_requeue(TIDE_CONTAINER(at, struct tide_queue, in_ready));
-      if (at == last) break;
-    }
+    tide_arbiter_requeue_holding_back(&hardware->ready);
   }
 }
 
@@ -79,7 +72,7 @@ void tide_ahead_end_reported(struct tide_hardware_queue *hardware) {
   tide_ahead_leave_hardware(hardware, count);
   bool is_inside_over = was_inside && hardware->inside <= hardware->over;
   if (is_inside_over) find_inside(hardware);
-  if (count) requeue_last_ones(hardware->device->ahead->group);
+  if (count) requeue_holding_back(hardware->device->ahead->group);
   if (is_inside_over) look_at_queues(hardware->device->ahead->group);
 }
 
@@ -171,7 +164,7 @@ static bool is_awaited(const struct tide_op *op) {
   return op->points || op->told || op->part; /* a collective has waiters of its own */
 }
 
-/* Returns the middle one of the submissions that are out, of which there is one. */
+/* Returns the middle one of the submissions that are out: at least one is. */
 static uint64_t middle_out(const struct tide_hardware_queue *hardware) {
   const struct tide_link *at = hardware->out.next;
   for (uint32_t i = 1; at->next != &hardware->out && 2 * i < hardware->busy; i++) at = at->next;
@@ -201,12 +194,10 @@ static uint64_t last_out(const struct tide_queue *queue) {
   return UINT64_MAX;
 }
 
-/* True if the queue has more operations and a window is full, or a thread waits for its storage. */
+/* True if the queue has more operations than its window, or a thread waits for its storage. */
 static bool awaits_half(const struct tide_queue *queue) {
   bool has_more = queue->next_start <= queue->position.epoch;
-  bool has_room =
-      out_count(queue) < queue->ahead->window && tide_hardware_has_room(queue->ahead->hardware);
-  return queue->parked || (has_more && !has_room);
+  return queue->parked || (has_more && out_count(queue) >= queue->ahead->window);
 }
 
 /* True if the next submission may wait inside: for a host that polls, perhaps, until it sees this
@@ -235,7 +226,7 @@ static uint64_t least_of(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static uint64_t awaited_by_queues(const struct tide_hardware_queue *hardware) {
   const struct tide_link *queues = &hardware->device->queues;
   uint64_t least = UINT64_MAX;
-  bool half = false;
+  bool half = hardware->ready.count && !tide_hardware_has_room(hardware);
   for (struct tide_link *at = queues->next; at != queues; at = at->next) {
     const struct tide_queue *queue = TIDE_CONTAINER(at, struct tide_queue, in_device);
     if (queue->ahead->hardware != hardware) continue;

@@ -1,5 +1,6 @@
 /* Submissions: their numbers, and the waits that the device keeps. */
 #include "sched/ahead_parts.h"
+#include "sched/arbiter.h"
 #include "sched/channel_state.h"
 
 static bool each_of_gap(struct tide_op *op, const struct tide_buffer *buffer, void *user,
@@ -191,6 +192,8 @@ void tide_ahead_give(struct tide_op *op) {
   struct needs needs;
   *out = (struct tide_out){.op = op, .number = ++hardware->given};
   hardware->busy++;
+  queue->device->ahead->turn = hardware->index + 1;
+  tide_ahead_await_room(queue);
   collect_needs(op, &needs);
   stats->waits_by_device += needs.by_device;
   if (queue->traced) (void)tide_ahead_each_dependency(op, &needs, emit_kept);
@@ -243,6 +246,8 @@ static void mark_out(struct tide_op *op) {
     out->seen[slot] = hardware->seen[slot];
   }
   out->seen[hardware->slot] = out->number;
+  /* What it waits for natively, others there need not wait for any more. */
+  tide_arbiter_requeue_holding_back(&hardware->ready);
   struct tide_event event = {.detail = hardware->index, .value = out->number - hardware->base};
   tide_sched_emit(op->queue->sched, TIDE_EVENT_OUT, op, &event);
   if (op->status) tide_channel_failed(op);

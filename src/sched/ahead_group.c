@@ -1,6 +1,7 @@
 /* Groups of devices that run ahead, and their hardware queues. */
 #include "base/alloc.h"
 #include "sched/ahead_parts.h"
+#include "sched/arbiter.h"
 
 static struct tide_device_group *find_group(struct tide_sched *sched, const void *name) {
   for (struct tide_link *at = sched->groups.next; name && at != &sched->groups; at = at->next) {
@@ -120,6 +121,9 @@ enum tide_status tide_ahead_open_queue(struct tide_queue *queue, uint32_t hardwa
   tide_sched_enter(queue->sched);
   ahead->hardware = hardware_queue ? &part->queues[hardware_queue - 1] : choose_hardware(part);
   ahead->hardware->queue_count++;
+  /* A queue that was alone on it holds back others from now on. */
+  struct tide_queue *only = ahead->hardware->ready.only;
+  if (only) tide_arbiter_requeue(only);
   queue->ready_in = &ahead->hardware->ready;
   tide_sched_leave(queue->sched);
   return TIDE_OK;

@@ -97,17 +97,14 @@ static void listen_for(const struct tide_hardware_queue *hardware, uint64_t numb
     tide_sched_listen(hardware->device->sched);
 }
 
-/* A full window waits for half of the submissions, so that it does not wake a thread for each. */
+/* A full window waits for half of the submissions, so that it does not wake a thread for each.
+ * Their numbers may have gaps: this is the lowest that the middle one can have. */
 static void listen_for_half(const struct tide_hardware_queue *hardware) {
-  listen_for(hardware, hardware->over + (hardware->given - hardware->over + 1) / 2);
+  listen_for(hardware, hardware->over + (hardware->busy + 1) / 2);
 }
 
-/* True if the queue's own window has room. */
 static bool has_own_room(const struct tide_queue *queue) {
-  uint64_t out = queue->next_start - 1 - queue->published;
-  if (out < queue->ahead->window) return true;
-  listen_for_half(queue->ahead->hardware);
-  return false;
+  return queue->next_start - 1 - queue->published < queue->ahead->window;
 }
 
 bool tide_hardware_has_room(const struct tide_hardware_queue *hardware) {
@@ -115,18 +112,20 @@ bool tide_hardware_has_room(const struct tide_hardware_queue *hardware) {
 }
 
 void tide_ahead_await_room(const struct tide_queue *queue) {
-  listen_for_half(queue->ahead->hardware);
+  const struct tide_hardware_queue *hardware = queue->ahead->hardware;
+  bool has_more = queue->next_start <= queue->position.epoch && !has_own_room(queue);
+  bool has_ready = hardware->ready.count && !tide_hardware_has_room(hardware);
+  if (has_more || has_ready) listen_for_half(hardware);
 }
 
 struct tide_queue *tide_ahead_next(const struct tide_device *device) {
-  struct tide_queue *first = NULL;
-  for (uint32_t i = 0; i < device->ahead->count; i++) {
-    const struct tide_hardware_queue *hardware = &device->ahead->queues[i];
+  const struct tide_ahead_device *part = device->ahead;
+  for (uint32_t i = 0; i < part->count; i++) {
+    const struct tide_hardware_queue *hardware = &part->queues[(part->turn + i) % part->count];
     if (!tide_hardware_has_room(hardware)) continue;
-    struct tide_queue *queue = tide_arbiter_choose(&hardware->ready, device->picks);
-    if (queue && (!first || tide_arbiter_goes_before(queue, first))) first = queue;
+    if (hardware->ready.count) return tide_arbiter_choose(&hardware->ready);
   }
-  return first;
+  return NULL;
 }
 
 bool tide_ahead_may_go(struct tide_op *op) {
@@ -143,7 +142,10 @@ bool tide_ahead_may_go(struct tide_op *op) {
     tide_op_check_settled(op);
     return true;
   }
-  if (!has_own_room(queue)) return false;
+  if (!has_own_room(queue)) {
+    tide_ahead_await_room(queue);
+    return false;
+  }
   if (before > queue->published && tide_queue_op(queue, before)->state < TIDE_OP_OUT) return false;
   bool may_go = tide_ahead_each_dependency(op, NULL, dependency_may_go);
   if (op->status) tide_sched_look(queue); /* a dependency has failed: it is skipped at its place */

@@ -1,9 +1,10 @@
-/* Picks a device's next queue: the highest priority, then the oldest. Starvation-free. An operation
- * that would hold back others on its hardware queue goes after all other queues.
+/* Picks a device's next queue: the highest priority, then the oldest. Starvation-free. On a device
+ * that runs ahead, each hardware queue has ready queues of its own, and those with room take turns.
+ * An operation that would hold back others there goes after all other queues.
  *
  * The bound: a ready queue is picked after at most TIDE_AGING_PICKS + R further picks of its
- * device, where R is the number of queues that were ready before it. A queue that has waited
- * TIDE_AGING_PICKS picks goes first, oldest first. */
+ * device, or its hardware queue, where R is the number of queues that were ready before it. A queue
+ * that has waited TIDE_AGING_PICKS picks goes first, oldest first. */
 #include "sched/arbiter.h"
 
 #define TIDE_AGING_PICKS 128
@@ -66,22 +67,12 @@ void tide_arbiter_remove(struct tide_queue *queue) {
   tide_list_remove(&queue->in_age);
 }
 
-static bool is_aged(const struct tide_queue *queue, uint64_t picks) {
-  return picks - queue->ready_since >= TIDE_AGING_PICKS;
-}
-
-struct tide_queue *tide_arbiter_choose(const struct tide_ready *ready, uint64_t picks) {
+struct tide_queue *tide_arbiter_choose(const struct tide_ready *ready) {
   if (ready->only || !ready->count) return ready->only;
   struct tide_queue *oldest = TIDE_CONTAINER(ready->by_age.next, struct tide_queue, in_age);
-  if (is_aged(oldest, picks)) return oldest;
+  if (ready->picks - oldest->ready_since >= TIDE_AGING_PICKS) return oldest;
   unsigned level = 31u - (unsigned)__builtin_clz(ready->used_levels);
   return TIDE_CONTAINER(ready->levels[level].next, struct tide_queue, in_ready);
-}
-
-bool tide_arbiter_goes_before(const struct tide_queue *queue, const struct tide_queue *other) {
-  uint64_t picks = queue->device->picks;
-  bool by_age = is_aged(queue, picks) || is_aged(other, picks) || queue->level == other->level;
-  return by_age ? queue->ready_since < other->ready_since : queue->level > other->level;
 }
 
 void tide_arbiter_requeue(struct tide_queue *queue) {
@@ -94,4 +85,16 @@ void tide_arbiter_requeue(struct tide_queue *queue) {
   queue->level = tide_arbiter_level(queue);
   tide_list_push_back(&ready->levels[queue->level], &queue->in_ready);
   ready->used_levels |= 1u << queue->level;
+}
+
+void tide_arbiter_requeue_holding_back(struct tide_ready *ready) {
+  if (ready->only) tide_arbiter_requeue(ready->only);
+  for (uint32_t level = 0; level < TIDE_PRIORITY_LEVELS; level++) {
+    struct tide_link *at = ready->levels[level].next, *last = ready->levels[level].prev, *next;
+    for (bool more = at != &ready->levels[level]; more; at = next) {
+      next = at->next;
+      more = at != last;
+      tide_arbiter_requeue(TIDE_CONTAINER(at, struct tide_queue, in_ready));
+    }
+  }
 }

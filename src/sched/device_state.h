@@ -16,7 +16,6 @@ struct tide_device {
   struct tide_link in_sched;
   struct tide_link queues;
   struct tide_ahead_device *ahead; /* NULL: the host keeps all waits */
-  uint64_t picks;
   uint32_t dry;        /* exchanges that returned less than requested, without a kick since */
   bool exchanging;     /* an exchange is running and takes new ready work: no kick */
   bool kick_due;       /* listed in sched->kicks */

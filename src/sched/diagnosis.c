@@ -45,7 +45,7 @@ static void describe_ready(struct tide_text *text, const struct tide_op *op) {
   const struct tide_queue *queue = op->queue;
   begin_line(text, op, "is ready");
   if (queue->ahead && !tide_hardware_has_room(queue->ahead->hardware))
-    tide_text_format(text, ", but hardware queue %u of device '%s' is full: %u are out\n",
+    tide_text_format(text, ", but hardware queue %u of device '%s' is full: %u are given or out\n",
                      queue->ahead->hardware->index, queue->device->label,
                      queue->ahead->hardware->busy);
   else tide_text_format(text, ", and device '%s' has not taken it\n", queue->device->label);

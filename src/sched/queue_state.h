@@ -94,7 +94,7 @@ struct tide_queue {
   uint32_t op_capacity, wait_capacity, signal_capacity, use_capacity;
   uint32_t in_flight;       /* leaving operations with a node in flight */
   uint32_t members;         /* collectives that the queue belongs to */
-  uint64_t ready_since;     /* the device's pick count when it became ready */
+  uint64_t ready_since;     /* ready_in->picks when it became ready */
   uint64_t check_index;     /* check mode: the queue's number */
   uint8_t effective, level; /* priority: current; as queued in the arbiter */
   struct tide_priority priority;

@@ -5,13 +5,15 @@
 #include "base/list.h"
 #include "tidemark/queue.h"
 
-/* Level 1 + p: the queues of priority p. Level 0: queues with a next operation that would hold
- * back others on the hardware queue. */
-#define TIDE_ARBITER_LEVELS (TIDE_PRIORITY_LEVELS + 1)
+/* By level, the lowest first: queues with a next operation that would hold back others on the
+ * hardware queue, then all other queues, each by priority. */
+#define TIDE_ARBITER_LEVELS (2 * TIDE_PRIORITY_LEVELS)
+#define TIDE_LEVELS_HOLDING_BACK ((UINT32_C(1) << TIDE_PRIORITY_LEVELS) - 1) /* as bits */
 
 /* The queues of a device, or of one hardware queue of a device that runs ahead. */
 struct tide_ready {
   struct tide_queue *only; /* the ready queue, if it is the only one: in no list then */
+  uint64_t picks;
   uint32_t count;
   uint32_t used_levels; /* bit i: levels[i] is not empty */
   struct tide_link by_age;

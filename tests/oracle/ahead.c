@@ -91,6 +91,7 @@ struct gpu {
   bool kicked, asleep, lost, certified, in_order;
   int pace;            /* one step in so many */
   bool has_listener;   /* a thread of its own reports ends: only kicks wake the submitting one */
+  bool heard;          /* and a kick came since it asked which end is awaited */
   struct op *hand[16]; /* given, in order */
   int hands;
 };
@@ -772,24 +773,9 @@ static void report_ends(struct world *w, struct gpu *gpu) {
   }
 }
 
-/* True if a queue of the hardware queue has an operation that the device could keep. */
-static bool has_more_to_give(const struct world *w, int h) {
-  for (int q = 0; q < w->queue_count; q++) {
-    const struct queue *queue = &w->queues[q];
-    for (int e = 0; queue->hardware == h && e < queue->entered; e++) {
-      const struct op *op = queue->by_epoch[e];
-      if (op->given || op->published) continue;
-      if (!op->waits_inside && !op->refused && !may_fail(w, op)) return true;
-      break;
-    }
-  }
-  return false;
-}
-
-/* True if the device could keep all that the operation waits for, and has room for it. */
-static bool could_be_given(const struct world *w, const struct op *op) {
+/* True if the device could keep all that the operation waits for. */
+static bool could_be_kept(const struct world *w, const struct op *op) {
   const struct queue *queue = &w->queues[op->queue];
-  int out = 0;
   if (op->refused || op->waits_inside || op->memory || may_fail(w, op)) return false;
   if (op->epoch > 1) {
     const struct op *last = queue->by_epoch[op->epoch - 2];
@@ -802,8 +788,33 @@ static bool could_be_given(const struct world *w, const struct op *op) {
     if (!by->out || by->fails || may_fail(w, by) || is_unnamed) return false;
     if (is_behind_inside(w, by->hardware, by->submission.number)) return false;
   }
+  return true;
+}
+
+static bool fits_window(const struct queue *queue) {
+  int out = 0;
   for (int i = 0; i < queue->count; i++) out += queue->ops[i]->given && !queue->ops[i]->published;
-  return out < AHEAD && count_busy(w, queue->hardware) < AHEAD;
+  return out < AHEAD;
+}
+
+static bool could_be_given(const struct world *w, const struct op *op) {
+  const struct queue *queue = &w->queues[op->queue];
+  return could_be_kept(w, op) && fits_window(queue) && count_busy(w, queue->hardware) < AHEAD;
+}
+
+/* True if a queue of the hardware queue has an operation to give once there is room. */
+static bool has_more_to_give(const struct world *w, int h) {
+  for (int q = 0; q < w->queue_count; q++) {
+    const struct queue *queue = &w->queues[q];
+    for (int e = 0; queue->hardware == h && e < queue->entered; e++) {
+      const struct op *op = queue->by_epoch[e];
+      if (op->given || op->published) continue;
+      bool is_kept = op->waits_inside || op->refused || may_fail(w, op);
+      if (!is_kept && (could_be_kept(w, op) || !fits_window(queue))) return true;
+      break;
+    }
+  }
+  return false;
 }
 
 /* The backend sleeps, or is about to, without a kick. It has taken all that it could. */
@@ -830,7 +841,8 @@ static void check_listening(struct world *w, int h, uint64_t awaited) {
   if (!awaited) wrong(w, "hardware queue %d listens for no end", h);
   else if (awaited > newest || awaited <= hardware->reported || !hardware->ring[awaited - 1])
     wrong(w, "hardware queue %d listens for %d, %d is out", h, (int)awaited, (int)newest);
-  else if (awaited == newest && count_busy(w, h) == AHEAD && has_more_to_give(w, h))
+  else if (awaited == newest && !w->gpus[gpu_of[h]].hands && count_busy(w, h) == AHEAD &&
+           has_more_to_give(w, h))
     wrong(w, "hardware queue %d is full, and listens for its last end", h);
 }
 
@@ -848,10 +860,18 @@ static void check_heard(struct world *w, struct gpu *gpu) {
     if (gpu_of[h] != (int)(gpu - w->gpus)) continue;
     uint64_t before = w->hardware[h].listening;
     uint64_t now = tide_device_awaited(gpu->device, (uint32_t)index++);
-    if (now && (!before || now < before) && !gpu->kicked)
+    if (now && (!before || now < before) && !(gpu->has_listener ? gpu->heard : gpu->kicked))
       wrong(w, "hardware queue %d listens for %d, %d is awaited", h, (int)before, (int)now);
     w->hardware[h].listening = now;
   }
+}
+
+/* The listening thread asks again after a kick, and after an end that it has reported. */
+static void step_listener(struct world *w, struct gpu *gpu) {
+  if (!gpu->heard && !has_news(w, gpu)) return;
+  gpu->heard = false;
+  report_ends(w, gpu);
+  listen(w, gpu);
 }
 
 static void step_gpu(struct world *w, struct gpu *gpu) {
@@ -862,16 +882,14 @@ static void step_gpu(struct world *w, struct gpu *gpu) {
     gpu->kicked = true; /* it goes on with an exchange */
     return;
   }
-  if (gpu->asleep && !gpu->kicked) {
-    check_taken(w, gpu);
+  if (gpu->asleep && !gpu->kicked) check_taken(w, gpu);
+  if (gpu->has_listener ? !gpu->heard && !has_news(w, gpu) : gpu->asleep && !gpu->kicked)
     check_heard(w, gpu);
-  }
-  if (gpu->asleep && !gpu->kicked && !has_news(w, gpu)) return;
-  if (gpu->asleep && gpu->has_listener && draw(w, 2)) {
-    report_ends(w, gpu);
-    listen(w, gpu);
+  if (gpu->has_listener && draw(w, 2)) {
+    step_listener(w, gpu);
     return;
   }
+  if (gpu->asleep && !gpu->kicked && (gpu->has_listener || !has_news(w, gpu))) return;
   gpu->asleep = gpu->kicked = false;
   if (draw(w, 3) || !gpu->hands) report_ends(w, gpu);
   size_t most = (size_t)(1 + draw(w, 3));
@@ -880,12 +898,15 @@ static void step_gpu(struct world *w, struct gpu *gpu) {
   if (count) gpu->kicked = true;
   else if (!gpu->hands) {
     if (!gpu->kicked) check_taken(w, gpu);
-    listen(w, gpu);
+    if (!gpu->has_listener) listen(w, gpu);
     gpu->asleep = true;
   } else gpu->kicked = true;
 }
 
-static void kick(void *self) { ((struct gpu *)self)->kicked = true; }
+static void kick(void *self) {
+  struct gpu *gpu = self;
+  gpu->kicked = gpu->heard = true;
+}
 static bool takes(void *self, const struct tide_body_class *body) {
   return (void)self, (void)body, true;
 }
