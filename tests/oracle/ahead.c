@@ -809,8 +809,7 @@ static bool has_more_to_give(const struct world *w, int h) {
     for (int e = 0; queue->hardware == h && e < queue->entered; e++) {
       const struct op *op = queue->by_epoch[e];
       if (op->given || op->published) continue;
-      bool is_kept = op->waits_inside || op->refused || may_fail(w, op);
-      if (!is_kept && (could_be_kept(w, op) || !fits_window(queue))) return true;
+      if (could_be_kept(w, op)) return true;
       break;
     }
   }

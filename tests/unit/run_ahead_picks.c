@@ -98,13 +98,13 @@ TEST(a_gated_hardware_queue_is_held_back_already) {
   open_context();
   open_device(&d, 64, 2);
   struct tide_timeline *line = line_of(&d, 1);
-  struct tide_queue *first = open_queue(&d, 0, 2, 8), *high = open_queue(&d, 0, 15, 8);
+  struct tide_queue *first = open_queue(&d, 0, 15, 8), *second = open_queue(&d, 0, 14, 8);
   struct tide_queue *third = open_queue(&d, 0, 14, 8), *low = open_queue(&d, 0, 1, 8);
-  TOGETHER(submit(first, &plain, line, NULL), submit_many(low, 1));
-  goes(&d, low), goes(&d, first);
-  TOGETHER(submit_many(low, 3), submit(high, &plain, line, NULL),
+  TOGETHER(submit(first, &plain, line, NULL), submit(second, &plain, line, NULL),
            submit(third, &plain, line, NULL));
-  goes(&d, high), goes(&d, third), goes(&d, low);
+  goes(&d, first);
+  submit_many(low, 3);
+  goes(&d, second), goes(&d, third), goes(&d, low);
   CLOSE(&d);
 }
 
@@ -138,10 +138,13 @@ TEST(a_wait_that_would_hold_back_ages) {
 
 /* The end of what they wait for, on any device of the group, lets all go by priority again. */
 TEST(an_end_elsewhere_lets_all_go) {
-  for (int others = 0; others < 2; others++) {
+  for (int kind = 0; kind < 4; kind++) {
     struct hand_device d, far;
+    bool others = kind % 2, far_first = kind / 2;
     open_context();
-    open_device(&d, 64, 1), open_device(&far, 64, 1);
+    if (far_first) open_device(&far, 64, 1);
+    open_device(&d, 64, 1);
+    if (!far_first) open_device(&far, 64, 1);
     struct tide_timeline *line = line_of(&far, 0);
     struct tide_queue *high = open_queue(&d, 0, 15, 8), *higher = open_queue(&d, 0, 14, 8);
     struct tide_queue *low = open_queue(&d, 0, 1, 64);
@@ -229,6 +232,51 @@ TEST(a_lower_end_is_told) {
   CLOSE(&d);
 }
 
+/* Submits an operation that the backend refuses. */
+static void refuse_one(struct hand_device *d, struct tide_queue *queue) {
+  submit(queue, &plain, NULL, NULL);
+  struct tide_work *work = give(d);
+  CHECK(is_of(work, queue));
+  work->status = TIDE_FAILED;
+  CHECK(tide_device_exchange(d->device, &work, 1, NULL, 0, NULL) == 0);
+}
+
+/* The numbers of refused works are never used: half of those that are out is lower. */
+TEST(a_lower_end_is_told_behind_refused_numbers) {
+  struct hand_device d;
+  open_context();
+  open_device(&d, 4, 1);
+  struct tide_queue *one = open_queue(&d, 0, 8, 8), *two = open_queue(&d, 0, 8, 8);
+  struct tide_queue *three = open_queue(&d, 0, 8, 8), *refused = open_queue(&d, 0, 8, 8);
+  submit_many(one, 3);
+  for (int i = 0; i < 3; i++) goes(&d, one);
+  for (int i = 0; i < 20; i++) refuse_one(&d, refused);
+  CHECK(give(&d) == NULL);
+  submit_many(two, 1), submit_many(three, 1);
+  CHECK_EQ_U64(tide_device_awaited(d.device, 0), 3);
+  d.kicks = 0;
+  goes(&d, two);
+  CHECK(d.kicks > 0);
+  CHECK_EQ_U64(tide_device_awaited(d.device, 0), 2);
+  CLOSE(&d);
+}
+
+/* A new queue goes to the hardware queue with the fewest. */
+TEST(a_destroyed_queue_leaves_its_place) {
+  struct hand_device d;
+  open_context();
+  open_device(&d, 4, 2);
+  (void)open_queue(&d, 0, 8, 8);
+  tide_queue_destroy(open_queue(&d, 1, 8, 8));
+  struct tide_queue *queue;
+  CHECK_OK(tide_queue_create(d.device, NULL, &queue));
+  submit_many(queue, 1);
+  struct tide_work *work = give(&d);
+  CHECK_EQ_U64(given(work).hardware_queue, 1);
+  commit(&d, work);
+  CLOSE(&d);
+}
+
 TEST(a_full_hardware_queue_is_diagnosed) {
   struct hand_device d;
   char text[1024];
@@ -270,5 +318,6 @@ TEST_MAIN(CASE(picks_elsewhere_age_no_queue), CASE(hardware_queues_take_turns),
           CASE(a_gated_hardware_queue_is_held_back_already), CASE(a_second_queue_may_be_held_back),
           CASE(a_wait_that_would_hold_back_ages), CASE(an_end_elsewhere_lets_all_go),
           CASE(more_is_what_has_room), CASE(room_that_comes_during_a_pause_is_told_at_its_end),
-          CASE(a_lower_end_is_told), CASE(a_full_hardware_queue_is_diagnosed),
+          CASE(a_lower_end_is_told), CASE(a_lower_end_is_told_behind_refused_numbers),
+          CASE(a_destroyed_queue_leaves_its_place), CASE(a_full_hardware_queue_is_diagnosed),
           CASE(what_is_ready_in_a_full_hardware_queue_can_be_cancelled))
