@@ -76,7 +76,9 @@
  *
  * A body class with `waits_inside`, and a collective's part, is given only when it may start. Works
  * that it waits for belong on other hardware queues, since all that is behind it there ends after
- * it. Parts of several collectives that meet inside need queues of one priority. `sequential`
+ * it. Parts of several collectives that meet inside need queues of one base priority; they go by
+ * that, whatever waiters lend. A part that fails, is cancelled, or is lost with its device never
+ * comes to the others: a body that meets it must end by itself, or its device be lost. `sequential`
  * excludes `ahead`; `cancel` is not called for works that are given or out.
  *
  * Memory order: a body's writes are visible to all work that starts after the exchange that

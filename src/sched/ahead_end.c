@@ -79,7 +79,7 @@ void tide_ahead_end_reported(struct tide_hardware_queue *hardware) {
 /* A listening thread may report an end before the submitting thread returns the work. */
 void tide_device_over(struct tide_device *device, uint32_t hardware_queue, uint64_t number) {
   struct tide_sched *sched = device->sched;
-  TIDE_ASSERT(hardware_queue < device->ahead->count);
+  TIDE_ASSERT(device->ahead && hardware_queue < device->ahead->count);
   struct tide_hardware_queue *hardware = &device->ahead->queues[hardware_queue];
   tide_sched_enter(sched);
   /* A lost device's native timeline may say anything. */
@@ -182,16 +182,11 @@ static bool is_next_kept(const struct tide_queue *queue) {
          tide_ahead_is_kept(tide_queue_op(queue, queue->next_start));
 }
 
-/* Returns the queue's last submission that is not over, or a later one; UINT64_MAX: none is out. */
+/* Returns the queue's last submission; UINT64_MAX: it is over, or will only be out. */
 static uint64_t last_out(const struct tide_queue *queue) {
-  const struct tide_hardware_queue *hardware = queue->ahead->hardware;
-  uint64_t last = tide_ahead_out(queue, queue->next_start - 1)->number;
-  for (struct tide_link *at = hardware->out.next; last > hardware->over && at != &hardware->out;
-       at = at->next) {
-    uint64_t number = TIDE_CONTAINER(at, struct tide_out, link)->number;
-    if (number >= last) return number;
-  }
-  return UINT64_MAX;
+  const struct tide_ahead *ahead = queue->ahead;
+  bool is_given = tide_queue_op(queue, queue->next_start - 1)->state == TIDE_OP_RUNNING;
+  return is_given || ahead->newest <= ahead->hardware->over ? UINT64_MAX : ahead->newest;
 }
 
 /* True if the queue has more operations than its window, or a thread waits for its storage. */
@@ -230,8 +225,8 @@ static uint64_t awaited_by_queues(const struct tide_hardware_queue *hardware) {
   for (struct tide_link *at = queues->next; at != queues; at = at->next) {
     const struct tide_queue *queue = TIDE_CONTAINER(at, struct tide_queue, in_device);
     if (queue->ahead->hardware != hardware) continue;
-    if (is_next_kept(queue)) least = least_of(least, last_out(queue));
-    else half |= awaits_half(queue);
+    if (!is_next_kept(queue)) half |= awaits_half(queue);
+    else least = least_of(least, last_out(queue));
   }
   return half ? least_of(least, middle_out(hardware)) : least;
 }
@@ -243,6 +238,7 @@ static uint64_t awaited_of(const struct tide_hardware_queue *hardware) {
 
 uint64_t tide_device_awaited(struct tide_device *device, uint32_t hardware_queue) {
   struct tide_sched *sched = device->sched;
+  TIDE_ASSERT(device->ahead && hardware_queue < device->ahead->count);
   struct tide_hardware_queue *hardware = &device->ahead->queues[hardware_queue];
   tide_sched_enter(sched);
   hardware->listening = awaited_of(hardware);

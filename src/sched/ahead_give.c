@@ -241,13 +241,14 @@ static void mark_out(struct tide_op *op) {
   TIDE_ASSERT(tide_list_empty(&hardware->out) ||
               TIDE_CONTAINER(hardware->out.prev, struct tide_out, link)->number < out->number);
   tide_list_push_back(&hardware->out, &out->link);
+  bool waits = false; /* for another hardware queue: others there need not any more */
   for (uint32_t slot = 0; slot < TIDE_HARDWARE_QUEUES_MAX; slot++) {
+    waits |= slot != hardware->slot && out->seen[slot] > hardware->seen[slot];
     see(hardware->seen, slot, out->seen[slot]);
     out->seen[slot] = hardware->seen[slot];
   }
   out->seen[hardware->slot] = out->number;
-  /* What it waits for natively, others there need not wait for any more. */
-  tide_arbiter_requeue_holding_back(&hardware->ready);
+  if (waits) tide_arbiter_requeue_holding_back(&hardware->ready);
   struct tide_event event = {.detail = hardware->index, .value = out->number - hardware->base};
   tide_sched_emit(op->queue->sched, TIDE_EVENT_OUT, op, &event);
   if (op->status) tide_channel_failed(op);

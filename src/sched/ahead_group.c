@@ -115,6 +115,7 @@ enum tide_status tide_ahead_open_queue(struct tide_queue *queue, uint32_t hardwa
   if (!ahead) return TIDE_NOMEM;
   ahead->queue = queue;
   ahead->window = queue->device->backend->ahead;
+  if (ahead->window > queue->op_capacity) ahead->window = queue->op_capacity;
   tide_list_init(&ahead->waiters);
   ahead->outs = tide_alloc(a, ahead->window, sizeof *ahead->outs);
   if (!ahead->outs) return TIDE_NOMEM;
@@ -122,8 +123,8 @@ enum tide_status tide_ahead_open_queue(struct tide_queue *queue, uint32_t hardwa
   ahead->hardware = hardware_queue ? &part->queues[hardware_queue - 1] : choose_hardware(part);
   ahead->hardware->queue_count++;
   /* A queue that was alone on it holds back others from now on. */
-  struct tide_queue *only = ahead->hardware->ready.only;
-  if (only) tide_arbiter_requeue(only);
+  struct tide_queue *ready = tide_arbiter_choose(&ahead->hardware->ready);
+  if (ready && ahead->hardware->queue_count == 2) tide_arbiter_requeue(ready);
   queue->ready_in = &ahead->hardware->ready;
   tide_sched_leave(queue->sched);
   return TIDE_OK;

@@ -54,12 +54,21 @@ bool tide_ahead_awaits_submit(const struct tide_op *op, const struct tide_op_wai
          judge_epoch(op->queue, wait->axis, wait->epoch, &owner) == KEEP_SOON;
 }
 
+/* True for an open wait. If a point broke early, despite which the operation goes on, the signaller
+ * must have finished, too. */
+static bool is_over(struct tide_op *op, struct tide_op_wait *wait) {
+  if (!wait->finish) return true;
+  if (op->finishing || !tide_op_await_finish(op, wait->axis, wait->epoch)) return false;
+  wait->finish = false;
+  return true;
+}
+
 /* True if the end is kept by the device, or the host has seen it. Else an event marks the queue
  * dirty. */
 static bool dependency_may_go(struct tide_op *op, const struct tide_dependency *on, void *user) {
   struct tide_queue *owner;
   (void)user;
-  if (on->wait && on->wait->open) return true;
+  if (on->wait && on->wait->open) return is_over(op, on->wait);
   switch (judge_epoch(op->queue, on->axis, on->epoch, &owner)) {
     case KEEP_NATIVE: return true;
     case KEEP_SOON: await_submit(op->queue, owner); return false;
@@ -135,7 +144,7 @@ bool tide_ahead_may_go(struct tide_op *op) {
   if (!op->status) check_failed(op);
   if (tide_ahead_is_kept(op)) {
     if (queue->published != before) {
-      listen_for(queue->ahead->hardware, tide_ahead_out(queue, before)->number);
+      listen_for(queue->ahead->hardware, queue->ahead->newest);
       return false;
     }
     if (!tide_op_may_start(op)) return false;

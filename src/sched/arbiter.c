@@ -77,12 +77,11 @@ struct tide_queue *tide_arbiter_choose(const struct tide_ready *ready) {
 
 void tide_arbiter_requeue(struct tide_queue *queue) {
   struct tide_ready *ready = queue->ready_in;
-  if (ready->only == queue) {
-    queue->level = tide_arbiter_level(queue);
-    return;
-  }
+  uint8_t level = tide_arbiter_level(queue);
+  if (ready->only == queue) queue->level = level;
+  if (queue->level == level) return;
   leave_level(queue);
-  queue->level = tide_arbiter_level(queue);
+  queue->level = level;
   tide_list_push_back(&ready->levels[queue->level], &queue->in_ready);
   ready->used_levels |= 1u << queue->level;
 }

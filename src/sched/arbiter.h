@@ -12,10 +12,13 @@ void tide_device_call(struct tide_device *device);
 /* Schedules a call of the backend's `cancel` after the unlock. */
 void tide_device_call_cancel(struct tide_device *device);
 void tide_arbiter_enlist(struct tide_queue *queue);
-/* Returns the level at which the queue waits for its pick. */
+/* Returns the level at which the queue waits for its pick. Parts of collectives that run ahead may
+ * meet inside: a priority that is lent to one of them must not change their order. */
 static inline uint8_t tide_arbiter_level(const struct tide_queue *queue) {
-  if (queue->ahead && tide_ahead_holds_others_back(queue->ready_op)) return queue->effective;
-  return (uint8_t)(TIDE_PRIORITY_LEVELS + queue->effective);
+  uint8_t priority = queue->effective;
+  if (queue->ahead && queue->ready_op->part) priority = queue->priority.base;
+  if (queue->ahead && tide_ahead_holds_others_back(queue->ready_op)) return priority;
+  return (uint8_t)(TIDE_PRIORITY_LEVELS + priority);
 }
 static inline void tide_arbiter_add(struct tide_queue *queue) {
   struct tide_device *device = queue->device;

@@ -140,15 +140,25 @@ static void fail_instance(struct tide_instance *instance, enum tide_status statu
   }
 }
 
+/* All parts become ready in one step, so that parts of two collectives are picked in the same order
+ * on every device. One that does not run goes over the worklist. */
+static void start_others(struct tide_instance *instance, const struct tide_op *last) {
+  for (size_t i = 0; i < instance->collective->count; i++) {
+    struct tide_op *part = instance->parts[i];
+    if (!part || part == last) continue;
+    bool runs = !instance->status && !part->status && part->work.body;
+    if (runs) tide_queue_advance(part->queue);
+    else tide_sched_look(part->queue);
+  }
+}
+
 bool tide_instance_arrive(struct tide_op *part) {
   struct tide_instance *instance = tide_op_rare(part)->instance;
   struct tide_collective *collective = instance->collective;
   if (!part->arrived) {
     part->arrived = true;
     if (part->status) fail_instance(instance, part->status, tide_op_cause(part));
-    if (++instance->arrived == collective->count)
-      for (size_t i = 0; i < collective->count; i++)
-        if (instance->parts[i]) tide_sched_look(instance->parts[i]->queue);
+    if (++instance->arrived == collective->count) start_others(instance, part);
   }
   tide_op_fail(part, instance->status, instance->cause);
   /* No part of a failed instance runs: none has to wait until the others are skipped. */

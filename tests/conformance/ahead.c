@@ -123,6 +123,7 @@ static void run_pipeline(const struct fake_ahead_params *params, uint32_t second
                 (struct stage){.fake = fake, .notes = &notes, .reached = &reached, .wakes = &wakes},
                 STAGES);
   wait_until_out(context, &notes, STAGES);
+  fake_ahead_rest(fake);
   CHECK_EQ_U64(reached, 0);
   fake_ahead_hold(fake, false);
   CHECK_OK(tide_timeline_wait(line, STAGES, later(context)));
@@ -171,6 +172,7 @@ TEST(devices_of_a_group_wait_for_each_other) {
     struct stage stage = {.fake = first, .notes = &notes, .reached = &reached, .wakes = &wakes};
     submit_stages(queues, line, stage, STAGES);
     wait_until_out(context, &notes, STAGES);
+    fake_ahead_rest(first), fake_ahead_rest(second);
     fake_ahead_hold(first, false), fake_ahead_hold(second, false);
     CHECK_OK(tide_timeline_wait(line, STAGES, later(context)));
     struct tide_context_stats stats;
@@ -479,6 +481,7 @@ TEST(a_trace_names_the_keeper_of_each_wait) {
   submit_place(first, (struct place){&count, NULL}, NULL, line, 1);
   submit_place(near, (struct place){&count, NULL}, &(struct tide_wait){line, 1}, NULL, 0);
   submit_place(far, (struct place){&count, NULL}, &(struct tide_wait){line, 1}, NULL, 0);
+  fake_ahead_rest(fake);
   fake_ahead_hold(fake, false);
   CHECK_OK(tide_queue_drain(near, later(context)));
   CHECK_OK(tide_queue_drain(far, later(context)));

@@ -287,6 +287,13 @@ void fake_ahead_hold(struct fake_ahead *fake, bool held) {
   pthread_mutex_unlock(&fake->group->lock);
 }
 
+void fake_ahead_rest(struct fake_ahead *fake) {
+  pthread_mutex_lock(&fake->group->lock);
+  while (!fake->asleep || fake->kicked)
+    pthread_cond_wait(&fake->group->changed, &fake->group->lock);
+  pthread_mutex_unlock(&fake->group->lock);
+}
+
 uint64_t fake_ahead_wakes(struct fake_ahead *fake) {
   pthread_mutex_lock(&fake->group->lock);
   uint64_t wakes = fake->wakes;

@@ -36,6 +36,8 @@ struct fake_ahead *fake_ahead_open(struct tide_context *context,
                                    struct tide_device **out_device);
 /* Held hardware starts nothing. */
 void fake_ahead_hold(struct fake_ahead *fake, bool held);
+/* Blocks until the submitting thread sleeps, with all submitted that could be. */
+void fake_ahead_rest(struct fake_ahead *fake);
 /* Returns how often the submitting thread has woken. */
 uint64_t fake_ahead_wakes(struct fake_ahead *fake);
 /* Loses the device: submissions that are out never end. `fake_ahead_certify` follows. */

@@ -330,6 +330,42 @@ TEST(a_point_that_breaks_early_fails_its_waiter) {
   CLOSE(&d, &host);
 }
 
+/* A point breaks early: its device is lost, and its work may still run. An operation that goes on
+ * despite of that waits until the device is certified. */
+TEST(despite_a_broken_point_its_work_is_waited_for) {
+  struct hand_device d, away;
+  struct tide_points *points;
+  struct tide_client *client;
+  struct tide_queue *channel, *keeper;
+  struct tide_future *future;
+  struct tide_point point;
+  open_context();
+  open_device(&d, 4, 1), open_device(&away, 0, 0);
+  CHECK_OK(tide_points_create(context, TIDE_PARAMS(tide_points_params, .manual = true), &points));
+  CHECK_OK(tide_client_create(points, NULL, &client));
+  const struct tide_queue_params *params =
+      TIDE_PARAMS(tide_queue_params, .operations = 8, .client = client);
+  CHECK_OK(tide_queue_create(d.device, params, &channel));
+  CHECK_OK(tide_queue_create(away.device, params, &keeper));
+  CHECK_OK(
+      tide_queue_create_future(keeper, TIDE_PARAMS(tide_future_params, .capacity = 8), &future));
+  CHECK_OK(tide_future_promise(future, 0, &point));
+  struct tide_operation_points retires = {.retires = &point, .retire_count = 1};
+  struct tide_operation_points waits = {.waits = &point, .wait_count = 1};
+  CHECK_OK(tide_queue_submit(keeper, &(struct tide_operation){.body = &plain, .points = &retires},
+                             NULL, NULL));
+  CHECK(give(&away) != NULL);
+  struct tide_operation operation = {
+      .body = &plain, .flags = TIDE_DESPITE_BROKEN, .points = &waits};
+  CHECK_OK(tide_queue_submit(channel, &operation, NULL, NULL));
+  tide_device_lose(away.device, TIDE_LOST);
+  CHECK(give(&d) == NULL);
+  tide_device_certify(away.device);
+  commit(&d, give(&d));
+  tide_future_destroy(future);
+  CLOSE(&d);
+}
+
 TEST_MAIN(CASE(a_sequential_backend_cannot_run_ahead), CASE(a_slot_of_the_group_is_used_again),
           CASE(a_closing_device_is_no_ones_to_wait_for), CASE(an_end_may_come_before_the_return),
           CASE(a_blocked_submit_is_heard), CASE(an_operation_that_is_kept_is_heard),
@@ -338,4 +374,5 @@ TEST_MAIN(CASE(a_sequential_backend_cannot_run_ahead), CASE(a_slot_of_the_group_
           CASE(a_waiting_operation_lends_its_priority), CASE(no_queue_starves_behind_a_full_window),
           CASE(a_held_back_priority_rises_again),
           CASE(nothing_waits_natively_behind_a_body_that_waits),
-          CASE(a_point_that_breaks_early_fails_its_waiter))
+          CASE(a_point_that_breaks_early_fails_its_waiter),
+          CASE(despite_a_broken_point_its_work_is_waited_for))

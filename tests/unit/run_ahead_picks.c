@@ -123,6 +123,93 @@ TEST(a_second_queue_may_be_held_back) {
   CLOSE(&d);
 }
 
+/* ... also if two others left it alone before. */
+TEST(a_third_queue_may_be_held_back) {
+  struct hand_device d, far;
+  open_context();
+  open_device(&d, 64, 1), open_device(&far, 64, 1);
+  struct tide_timeline *line = line_of(&far, 0), *end = line_of(&far, 0);
+  struct tide_queue *waits = open_queue(&d, 0, 8, 8), *gone = open_queue(&d, 0, 8, 8), *late;
+  (void)end;
+  tide_context_pause(context);
+  submit(waits, &plain, line, NULL), submit_many(gone, 1);
+  tide_queue_destroy(gone);
+  tide_device_over(far.device, 0, 0);
+  late = open_queue(&d, 0, 8, 8), submit_many(late, 1);
+  tide_context_resume(context);
+  goes(&d, late), goes(&d, waits);
+  CLOSE(&d, &far);
+}
+
+/* ---- parts that meet inside --------------------------------------------------------------- */
+
+struct meeting {
+  struct hand_device devices[2];
+  struct tide_queue *queues[2][2]; /* by collective, by device */
+  struct tide_collective *collectives[2];
+};
+
+static void open_meeting(struct meeting *m) {
+  open_context();
+  for (int i = 0; i < 2; i++) open_device(&m->devices[i], 8, 1);
+  for (int c = 0; c < 2; c++) {
+    for (int i = 0; i < 2; i++) m->queues[c][i] = open_queue(&m->devices[i], 0, 8, 8);
+    CHECK_OK(tide_collective_create(m->queues[c], 2, "meets", &m->collectives[c]));
+  }
+}
+static void submit_part(struct meeting *m, int collective, size_t member,
+                        struct tide_timeline *awaited, struct tide_timeline *signalled) {
+  struct tide_wait wait = {awaited, 1};
+  struct tide_signal signal = {.timeline = signalled, .value = 1};
+  struct tide_operation operation = {.body = &plain,
+                                     .waits = &wait,
+                                     .wait_count = awaited != NULL,
+                                     .signals = &signal,
+                                     .signal_count = signalled != NULL};
+  CHECK_OK(tide_collective_submit(m->collectives[collective], member, 0, &operation, NULL, NULL));
+}
+/* Both devices get the parts in one order. */
+static void check_meeting(struct meeting *m) {
+  int first[2];
+  for (int i = 0; i < 2; i++) {
+    struct tide_work *work = give(&m->devices[i]);
+    first[i] = is_of(work, m->queues[1][i]);
+    commit(&m->devices[i], work);
+    goes(&m->devices[i], m->queues[!first[i]][i]);
+  }
+  CHECK(first[0] == first[1]);
+}
+
+/* One event completes both collectives, the last parts being on different devices. */
+TEST(parts_go_in_one_order_on_all_devices) {
+  struct meeting m;
+  struct hand_device host;
+  open_meeting(&m);
+  open_device(&host, 0, 0);
+  struct tide_queue *queue;
+  CHECK_OK(tide_queue_create(host.device, NULL, &queue));
+  struct tide_timeline *line = open_timeline();
+  submit(queue, &plain, NULL, line);
+  struct tide_work *work = give(&host);
+  submit_part(&m, 0, 0, NULL, NULL), submit_part(&m, 0, 1, line, NULL);
+  submit_part(&m, 1, 1, NULL, NULL), submit_part(&m, 1, 0, line, NULL);
+  commit(&host, work);
+  check_meeting(&m);
+  CLOSE(&m.devices[0], &m.devices[1], &host);
+}
+
+TEST(a_loan_does_not_change_the_order_of_parts) {
+  struct meeting m;
+  open_meeting(&m);
+  struct tide_timeline *line = open_timeline();
+  struct tide_queue *high = open_queue(&m.devices[1], 0, 14, 8);
+  submit_part(&m, 0, 0, NULL, NULL), submit_part(&m, 0, 1, NULL, NULL);
+  submit_part(&m, 1, 0, NULL, line), submit_part(&m, 1, 1, NULL, NULL);
+  submit(high, &plain, line, NULL);
+  check_meeting(&m);
+  CLOSE(&m.devices[0], &m.devices[1]);
+}
+
 /* It ages like a low priority. */
 TEST(a_wait_that_would_hold_back_ages) {
   struct hand_device d;
@@ -316,8 +403,10 @@ TEST(what_is_ready_in_a_full_hardware_queue_can_be_cancelled) {
 TEST_MAIN(CASE(picks_elsewhere_age_no_queue), CASE(hardware_queues_take_turns),
           CASE(waits_go_by_priority_behind_what_is_ready),
           CASE(a_gated_hardware_queue_is_held_back_already), CASE(a_second_queue_may_be_held_back),
-          CASE(a_wait_that_would_hold_back_ages), CASE(an_end_elsewhere_lets_all_go),
-          CASE(more_is_what_has_room), CASE(room_that_comes_during_a_pause_is_told_at_its_end),
-          CASE(a_lower_end_is_told), CASE(a_lower_end_is_told_behind_refused_numbers),
+          CASE(a_third_queue_may_be_held_back), CASE(parts_go_in_one_order_on_all_devices),
+          CASE(a_loan_does_not_change_the_order_of_parts), CASE(a_wait_that_would_hold_back_ages),
+          CASE(an_end_elsewhere_lets_all_go), CASE(more_is_what_has_room),
+          CASE(room_that_comes_during_a_pause_is_told_at_its_end), CASE(a_lower_end_is_told),
+          CASE(a_lower_end_is_told_behind_refused_numbers),
           CASE(a_destroyed_queue_leaves_its_place), CASE(a_full_hardware_queue_is_diagnosed),
           CASE(what_is_ready_in_a_full_hardware_queue_can_be_cancelled))
