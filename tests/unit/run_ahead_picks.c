@@ -128,13 +128,13 @@ TEST(a_third_queue_may_be_held_back) {
   struct hand_device d, far;
   open_context();
   open_device(&d, 64, 1), open_device(&far, 64, 1);
-  struct tide_timeline *line = line_of(&far, 0), *end = line_of(&far, 0);
+  (void)line_of(&far, 0);
+  struct tide_timeline *line = line_of(&far, 0);
   struct tide_queue *waits = open_queue(&d, 0, 8, 8), *gone = open_queue(&d, 0, 8, 8), *late;
-  (void)end;
   tide_context_pause(context);
   submit(waits, &plain, line, NULL), submit_many(gone, 1);
   tide_queue_destroy(gone);
-  tide_device_over(far.device, 0, 0);
+  tide_device_over(far.device, 0, 1);
   late = open_queue(&d, 0, 8, 8), submit_many(late, 1);
   tide_context_resume(context);
   goes(&d, late), goes(&d, waits);
