@@ -1,5 +1,5 @@
 /* tidemark vulkan: an unmodified Vulkan program under the layer. */
-#include "tool/vulkan.h"
+#include "tool/vulkan_session.h"
 
 #include "layer/protocol.h"
 

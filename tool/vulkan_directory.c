@@ -5,7 +5,7 @@
  *     NAME.stdout ...    outputs that are compared
  *
  * The program may write there, too: links are not followed, and only regular files are read. */
-#include "tool/vulkan.h"
+#include "tool/vulkan_session.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The environment of a run, which configures the Vulkan loader and the layer. */
-#include "tool/vulkan.h"
+#include "tool/vulkan_session.h"
 
 #include "layer/protocol.h"
 

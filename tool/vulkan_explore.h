@@ -3,7 +3,7 @@
 #ifndef TIDE_TOOL_VULKAN_EXPLORE_H
 #define TIDE_TOOL_VULKAN_EXPLORE_H
 
-#include "tool/vulkan.h"
+#include "tool/vulkan_session.h"
 
 /* ---- vulkan_compare.c ---- */
 

@@ -1,5 +1,5 @@
 /* tidemark vulkan explain and audit: one run, its reports. */
-#include "tool/vulkan.h"
+#include "tool/vulkan_session.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* A report of the Vulkan layer as text. */
-#include "tool/vulkan.h"
+#include "tool/vulkan_session.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * The tool is a subreaper: when the parent of one of the program's processes ends, the process
  * becomes the tool's child. So all of them are descendants at any time, in any group or session.
  * Children that the tool had before (of a shell that executed it) are strangers. */
-#include "tool/vulkan.h"
+#include "tool/vulkan_session.h"
 
 #include <ctype.h>
 #include <dirent.h>

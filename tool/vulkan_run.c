@@ -3,7 +3,7 @@
  *   start --> watch --+--> the program ends -----------> processes that it left are ended
  *                     +--> limit, SIGINT, SIGTERM, SIGHUP
  *                            ask: reports (2 s) --> SIGTERM (0.5 s) --> SIGKILL */
-#include "tool/vulkan.h"
+#include "tool/vulkan_session.h"
 
 #include "layer/protocol.h"
 

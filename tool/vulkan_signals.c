@@ -2,7 +2,7 @@
  *
  * A thread waits for the signals, so that blocked output cannot keep the tool from ending. While a
  * run is in progress, the thread passes each signal to the main thread by a pipe. */
-#include "tool/vulkan.h"
+#include "tool/vulkan_session.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -59,6 +59,7 @@ struct tide_operation_points; /* channel.h */
 enum tide_ops_kind {
   TIDE_OPS_FILE = 1,   /* struct tide_file_ops, file.h */
   TIDE_OPS_CUDA = 2,   /* struct tide_cuda_ops, cuda.h */
+  TIDE_OPS_VULKAN = 3, /* struct tide_vulkan_ops, vulkan.h */
   TIDE_OPS_USER = 1024 /* first value for backends of the application */
 };
 /* The first member of each such struct. */

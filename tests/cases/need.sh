@@ -20,7 +20,7 @@ lists_one_line() { # name, packages that must be in it, what to run…
   if [ $status = 1 ] && [ "$lines" = 1 ] && [ -z "$missing" ] && [ ! -f "$fake/apt" ]; then echo "PASS $name"
   else echo "FAIL $name: exit status $status, $lines lines,$missing: $(tr '\n' '|' <"$fake/out")"; fi
 }
-build='gcc libc6-dev meson ninja-build pkg-config liburing-dev libxxhash-dev libpng-dev'
+build='gcc libc6-dev meson ninja-build pkg-config liburing-dev libxxhash-dev libpng-dev libvulkan-dev'
 lists_one_line run "$build" ./run
 lists_one_line view "$build clang lld libmicrohttpd-dev" ./run view
 lists_one_line test "$build clang lld clang-format clang-tidy g++ libclang-rt-dev spin" ./test

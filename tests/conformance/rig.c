@@ -2,6 +2,7 @@
 
 #include "fake.h"
 #include "fake_ahead.h"
+#include "vulkan_cells.h"
 #include "tidemark/cuda.h"
 
 #include <limits.h>
@@ -161,6 +162,14 @@ static void gpu_pin(struct gpu *gpu, const void *cell) {
   gpu->pages[gpu->page_count++] = page;
 }
 
+/* Drivers make machine code, and keep threads and memory: a sanitizer sees half of that. */
+static void vulkan_open(struct rig *rig) {
+  const char *why;
+  if (test_slowdown() > 1) SKIP("a Vulkan driver under a sanitizer");
+  rig->vulkan = vulkan_cells_open(rig->context, rig->kind->number, &rig->device, &why);
+  if (!rig->vulkan) SKIP("%s", why);
+}
+
 #define CPU cpu_open, false, false
 #define RING ring_open, false, false
 #define THREADS threads_open, false, false
@@ -168,6 +177,7 @@ static void gpu_pin(struct gpu *gpu, const void *cell) {
 #define CUDA cuda_open, false, false
 #define MOCK mock_open, false, false
 #define FAKE fake_open, false, false
+#define VULKAN vulkan_open, false, true
 #define AHEAD ahead_open, false, true
 #define SIMAHEAD sim_ahead_open, true, true
 
@@ -190,6 +200,8 @@ const struct rig_kind rig_kinds[] = {
     {"ahead1", true, true, 1, AHEAD},
     {"ahead", true, true, 8, AHEAD},
     {"aheadmix", false, true, 8, AHEAD},
+    {"vulkan1", false, false, 1, VULKAN},
+    {"vulkan", false, false, 16, VULKAN},
     {"simahead1", true, true, 1, SIMAHEAD},
     {"simahead", true, true, 8, SIMAHEAD},
     {"simaheadmix", false, true, 8, SIMAHEAD},
@@ -225,6 +237,7 @@ void rig_open(struct rig *rig, const struct rig_kind *kind) {
 void rig_close(struct rig *rig) {
   CHECK_OK(tide_device_settle(rig->device, rig_later(20000)));
   if (rig->gpu) gpu_give_back(rig->gpu);
+  if (rig->vulkan) vulkan_cells_close(rig->vulkan);
   tide_device_close(rig->device);
   tide_context_destroy(rig->context);
   tide_clock_destroy(rig->clock);
@@ -305,13 +318,25 @@ static enum tide_status cell_enqueue(const void *arguments, struct tide_cuda_str
   return tide_cuda_copy(stream, (uint64_t)(uintptr_t)cell->cell, gpu->words + cell->number * 8, 8);
 }
 
+/* Recorded before the operations that it waits for have ended. */
+static enum tide_status cell_record(const void *arguments, VkCommandBuffer commands) {
+  const struct cell *cell = arguments;
+  if (cell->started) tide_fetch_add(cell->started, 1u);
+  if (cell->cell && cell->answer == TIDE_OK)
+    vulkan_cells_put(cell->rig->vulkan, commands, cell->cell, cell->number);
+  return cell->answer;
+}
+
 static const struct tide_file_ops file_ops = {{TIDE_OPS_FILE}, TIDE_IO_READ, cell_io};
 static const struct tide_cuda_ops cuda_ops = {{TIDE_OPS_CUDA}, cell_enqueue};
+static const struct tide_vulkan_ops vulkan_ops = {{TIDE_OPS_VULKAN}, cell_record};
 static const struct tide_body_class classes[] = {
     {.name = "cell", .host = cell_host, .ops = &file_ops.ops},
-    {.name = "cell", .host = cell_host, .ops = &cuda_ops.ops}};
+    {.name = "cell", .host = cell_host, .ops = &cuda_ops.ops},
+    {.name = "cell", .host = cell_host, .ops = &vulkan_ops.ops}};
 
 const struct tide_body_class *cell_class(const struct cell *cell) {
+  if (cell->rig->vulkan) return &classes[2];
   return &classes[cell->rig->gpu != NULL];
 }
 

@@ -31,8 +31,9 @@ struct rig {
   struct tide_clock *clock; /* alone */
   struct tide_context *context;
   struct tide_device *device;
-  struct gpu *gpu; /* of a CUDA device; else NULL */
-  int words;       /* word n of this file is n */
+  struct gpu *gpu;             /* of a CUDA device; else NULL */
+  struct vulkan_cells *vulkan; /* of a Vulkan device; else NULL */
+  int words;                   /* word n of this file is n */
 };
 
 extern const struct rig_kind rig_kinds[];

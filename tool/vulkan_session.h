@@ -1,4 +1,5 @@
-/* tool/vulkan.h: `tidemark vulkan`, which runs a program under the layer (layer/protocol.h).
+/* tool/vulkan_session.h: `tidemark vulkan`, which runs a program under the layer
+ * (layer/protocol.h).
  *
  *   command_vulkan.c      the command line
  *   vulkan_one_run.c      explain, audit: one run, its reports
@@ -14,8 +15,8 @@
  *   vulkan_pairs.c        pairs of submissions, and the orders tried
  *   vulkan_print.c, vulkan_json.c, vulkan_explore_print.c
  *   vulkan_report.c       the layer's reports; layer/recorded_order.c its orders */
-#ifndef TIDE_TOOL_VULKAN_H
-#define TIDE_TOOL_VULKAN_H
+#ifndef TIDE_TOOL_VULKAN_SESSION_H
+#define TIDE_TOOL_VULKAN_SESSION_H
 
 #include "tool/tool.h"
 #include "tool/vulkan_report.h"

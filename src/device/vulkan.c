@@ -1,0 +1,174 @@
+/* The Vulkan device: one thread submits, others listen for ends. */
+#include "device/vulkan_device.h"
+
+#include "base/alloc.h"
+#include "base/atomic.h"
+#include "base/check.h"
+#include "base/params.h"
+#include "base/text.h"
+
+#include <string.h>
+
+#define AHEAD_DEFAULT 64u
+
+/* ---- the submitting thread ------------------------------------------------------------- */
+
+/* Exchanges until nothing more may go out. TIDE_LOST: the VkDevice is. */
+static enum tide_status exchange_works(struct tide_vulkan *vulkan) {
+  struct tide_work *works[TIDE_VULKAN_AT_ONCE];
+  size_t done = 0, count;
+  while ((count = tide_device_exchange(vulkan->device, works, done, works, TIDE_VULKAN_AT_ONCE,
+                                       NULL))) {
+    enum tide_status status = tide_vulkan_submit(vulkan, works, count);
+    if (status != TIDE_OK) return status;
+    done = count;
+  }
+  return TIDE_OK;
+}
+
+/* Loses the device, and waits until it touches no memory any more. */
+static void lose_device(struct tide_vulkan *vulkan) {
+  struct tide_failure why = *tide_body_failure(&vulkan->frame, TIDE_LOST);
+  tide_store_release(&vulkan->lost, (uint32_t)TIDE_LOST);
+  tide_vulkan_kick(vulkan);
+  tide_device_lose_for(vulkan->device, &why);
+  for (uint32_t i = 0; vulkan->lock && i < vulkan->lane_count; i++)
+    vulkan->lock(vulkan->lock_self, vulkan->lanes[i].queue.queue);
+  (void)vulkan->driver.DeviceWaitIdle(vulkan->driver.device);
+  for (uint32_t i = 0; vulkan->unlock && i < vulkan->lane_count; i++)
+    vulkan->unlock(vulkan->lock_self, vulkan->lanes[i].queue.queue);
+  tide_device_certify(vulkan->device);
+}
+
+static void submitting_main(void *argument) {
+  struct tide_vulkan *vulkan = argument;
+  const struct tide_platform *platform = vulkan->context->platform;
+  (void)tide_body_frame_set(&vulkan->frame);
+  for (;;) {
+    uint32_t news = tide_load_acquire(&vulkan->news);
+    enum tide_status status = exchange_works(vulkan);
+    if (status == TIDE_OK) status = (enum tide_status)tide_load_acquire(&vulkan->lost);
+    if (status != TIDE_OK) {
+      lose_device(vulkan);
+      return;
+    }
+    if (tide_load_acquire(&vulkan->stop)) return;
+    platform->wait(platform->self, &vulkan->news, news, TIDE_FOREVER);
+  }
+}
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+static void kick(void *self) { tide_vulkan_kick(self); }
+
+static bool takes(void *self, const struct tide_body_class *body) {
+  (void)self;
+  const struct tide_body_ops *ops = body->ops;
+  return ops && ops->kind == TIDE_OPS_VULKAN &&
+         ((const struct tide_vulkan_ops *)(const void *)ops)->record;
+}
+
+static void stop_threads(struct tide_vulkan *vulkan) {
+  const struct tide_platform *platform = vulkan->context->platform;
+  tide_store_release(&vulkan->stop, 1u);
+  tide_vulkan_listen_stop(vulkan);
+  if (vulkan->submitting) platform->join(platform->self, vulkan->submitting);
+}
+
+static enum tide_status start(void *self, struct tide_device *device) {
+  struct tide_vulkan *vulkan = self;
+  const struct tide_platform *platform = vulkan->context->platform;
+  vulkan->device = device;
+  enum tide_status status = tide_vulkan_listen_start(vulkan);
+  if (status == TIDE_OK)
+    status = platform->spawn(platform->self, "tide-vulkan", submitting_main, vulkan,
+                             &vulkan->submitting);
+  if (status != TIDE_OK) stop_threads(vulkan);
+  return status;
+}
+
+static void free_vulkan(struct tide_vulkan *vulkan) {
+  for (uint32_t i = 0; i < vulkan->lane_count; i++) tide_vulkan_lane_fini(&vulkan->lanes[i]);
+  tide_vulkan_driver_close(&vulkan->driver);
+  tide_free(vulkan->context->allocator, vulkan, 1, sizeof *vulkan);
+}
+
+static void stop(void *self) {
+  stop_threads(self);
+  free_vulkan(self);
+}
+
+static enum tide_status check_params(const struct tide_vulkan_params *params,
+                                     struct tide_diag *diag) {
+  if (params->ahead > TIDE_VULKAN_AHEAD_MOST)
+    return tide_diag_set(diag, TIDE_INVALID, "a VkQueue has at most %u operations out, not %u",
+                         TIDE_VULKAN_AHEAD_MOST, params->ahead);
+  uint32_t count = params->instance ? params->queue_count : params->hardware_queues;
+  if (count > TIDE_HARDWARE_QUEUES_MAX || (params->instance && count == 0))
+    return tide_diag_set(diag, TIDE_INVALID, "a Vulkan device has 1 to %d VkQueues, not %u",
+                         TIDE_HARDWARE_QUEUES_MAX, count);
+  if (params->instance && (!params->physical_device || !params->device || !params->queues))
+    return tide_diag_set(diag, TIDE_INVALID,
+                         "an adopted VkDevice needs physical_device, device and queues");
+  if (!params->lock != !params->unlock)
+    return tide_diag_set(diag, TIDE_INVALID, "lock and unlock belong together");
+  return TIDE_OK;
+}
+
+static enum tide_status fill_in(struct tide_vulkan *vulkan, const struct tide_vulkan_params *params,
+                                struct tide_diag *diag) {
+  struct tide_vulkan_queue queues[TIDE_HARDWARE_QUEUES_MAX];
+  uint32_t count;
+  vulkan->ahead = params->ahead ? params->ahead : AHEAD_DEFAULT;
+  vulkan->lock = params->lock;
+  vulkan->unlock = params->unlock;
+  vulkan->lock_self = params->lock_self;
+  enum tide_status status = tide_vulkan_driver_open(&vulkan->driver, params, queues, &count, diag);
+  for (uint32_t i = 0; status == TIDE_OK && i < count; i++) {
+    vulkan->lane_count++;
+    status = tide_vulkan_lane_init(vulkan, i, &queues[i], diag);
+  }
+  return status;
+}
+
+enum tide_status tide_vulkan_open(struct tide_context *context,
+                                  const struct tide_vulkan_params *params,
+                                  struct tide_device **out_device, struct tide_diag *diag) {
+  struct tide_vulkan_params own;
+  enum tide_status status = tide_params_copy(&own, sizeof own, params);
+  if (status != TIDE_OK)
+    return tide_diag_set(diag, status, "struct_size is not of a tide_vulkan_params");
+  status = check_params(&own, diag);
+  if (status != TIDE_OK) return status;
+  struct tide_vulkan *vulkan = tide_alloc(context->allocator, 1, sizeof *vulkan);
+  if (!vulkan) return TIDE_NOMEM;
+  vulkan->context = context;
+  status = fill_in(vulkan, &own, diag);
+  struct tide_backend backend = {.name = "vulkan",
+                                 .hands = 1,
+                                 .domain = TIDE_DOMAIN_QUEUE,
+                                 .takes = takes,
+                                 .kick = kick,
+                                 .start = start,
+                                 .stop = stop,
+                                 .self = vulkan,
+                                 .ahead = vulkan->ahead,
+                                 .hardware_queues = vulkan->lane_count};
+  if (status == TIDE_OK)
+    status = tide_device_open(context, &backend, own.label ? own.label : "vulkan", out_device);
+  if (status != TIDE_OK) free_vulkan(vulkan);
+  return status;
+}
+
+void tide_vulkan_info(const struct tide_device *device, struct tide_vulkan_info *out_info) {
+  TIDE_ASSERT(tide_device_backend(device)->start == start);
+  const struct tide_vulkan *vulkan = tide_device_backend(device)->self;
+  const struct tide_vulkan_driver *driver = &vulkan->driver;
+  *out_info = (struct tide_vulkan_info){.get_proc = driver->get_proc,
+                                        .instance = driver->instance,
+                                        .physical_device = driver->physical_device,
+                                        .device = driver->device,
+                                        .queue_count = vulkan->lane_count};
+  for (uint32_t i = 0; i < vulkan->lane_count; i++) out_info->queues[i] = vulkan->lanes[i].queue;
+  memcpy(out_info->name, driver->name, sizeof out_info->name);
+}

@@ -1,0 +1,74 @@
+/* device/vulkan_device.h: shared by the files of the Vulkan device. */
+#ifndef TIDE_DEVICE_VULKAN_DEVICE_H
+#define TIDE_DEVICE_VULKAN_DEVICE_H
+
+#include "device/vulkan_driver.h"
+
+#include "causal/context_state.h"
+
+#define TIDE_VULKAN_AT_ONCE 32u /* works of one exchange */
+#define TIDE_VULKAN_LISTENERS 2
+
+/* A thread that waits for one end. vkWaitSemaphores cannot be interrupted, and drivers wait for
+ * *any* of several semaphores by spinning. So a waiter for an earlier end needs the other thread;
+ * for one still earlier, both ask again now and then. */
+struct tide_vulkan_listener {
+  struct tide_vulkan_lane *lane;
+  struct tide_thread *thread;
+  uint64_t target; /* atomic: the awaited number; 0: none */
+};
+
+/* A VkQueue. Its semaphore has the number of the newest submission that is over. */
+struct tide_vulkan_lane {
+  struct tide_vulkan *vulkan;
+  uint32_t index;
+  struct tide_vulkan_queue queue;
+  VkSemaphore semaphore;
+  VkCommandPool pool;
+  /* A ring of `ahead`, private to the submitting thread. Of the submissions at most so many are not
+   * over, the newest ones, so the next command buffer is always free. */
+  VkCommandBuffer *commands;
+  uint64_t recorded; /* command buffers so far */
+  uint64_t over;     /* atomic: the newest value that was reported */
+  struct tide_vulkan_listener listeners[TIDE_VULKAN_LISTENERS];
+};
+
+struct tide_vulkan {
+  struct tide_context *context;
+  struct tide_vulkan_driver driver;
+  struct tide_device *device;
+  uint32_t ahead, lane_count;
+  struct tide_vulkan_lane lanes[TIDE_HARDWARE_QUEUES_MAX];
+  void (*lock)(void *lock_self, VkQueue queue);
+  void (*unlock)(void *lock_self, VkQueue queue);
+  void *lock_self;
+  struct tide_thread *submitting;
+  uint32_t news;                /* atomic, waited on: counts kicks */
+  uint32_t stop;                /* atomic */
+  uint32_t lost;                /* atomic: enum tide_status; TIDE_OK: not lost */
+  struct tide_body_frame frame; /* the submitting thread's */
+};
+
+/* ---- vulkan_lane.c ---- */
+enum tide_status tide_vulkan_lane_init(struct tide_vulkan *vulkan, uint32_t index,
+                                       const struct tide_vulkan_queue *queue,
+                                       struct tide_diag *diag);
+/* All submissions are over. */
+void tide_vulkan_lane_fini(struct tide_vulkan_lane *lane);
+
+/* ---- vulkan_submit.c ---- */
+/* Records and submits the works. Each gets its status: TIDE_OK, it is out; else it is refused. The
+ * result is TIDE_LOST if the VkDevice is. */
+enum tide_status tide_vulkan_submit(struct tide_vulkan *vulkan, struct tide_work *const *works,
+                                    size_t count);
+
+/* ---- vulkan_listen.c ---- */
+/* Reports the ends that have come. False: the VkDevice is lost. */
+bool tide_vulkan_report(struct tide_vulkan_lane *lane);
+enum tide_status tide_vulkan_listen_start(struct tide_vulkan *vulkan);
+/* Joins the listening threads. */
+void tide_vulkan_listen_stop(struct tide_vulkan *vulkan);
+/* Wakes the submitting thread and idle listening ones. */
+void tide_vulkan_kick(struct tide_vulkan *vulkan);
+
+#endif

@@ -1,0 +1,70 @@
+/* device/vulkan_driver.h: the functions of Vulkan that a device needs, and its results. */
+#ifndef TIDE_DEVICE_VULKAN_DRIVER_H
+#define TIDE_DEVICE_VULKAN_DRIVER_H
+
+#define VK_NO_PROTOTYPES
+#include "base/body_frame.h"
+#include "tidemark/vulkan.h"
+
+#define TIDE_VULKAN_GLOBAL_CALLS(X) X(CreateInstance) X(EnumerateInstanceVersion)
+
+#define TIDE_VULKAN_INSTANCE_CALLS(X)                                                              \
+  X(DestroyInstance)                                                                               \
+  X(EnumeratePhysicalDevices)                                                                      \
+  X(GetPhysicalDeviceProperties)                                                                   \
+  X(GetPhysicalDeviceFeatures2)                                                                    \
+  X(GetPhysicalDeviceQueueFamilyProperties)                                                        \
+  X(EnumerateDeviceExtensionProperties)                                                            \
+  X(CreateDevice)                                                                                  \
+  X(GetDeviceProcAddr)
+
+#define TIDE_VULKAN_DEVICE_CALLS(X)                                                                \
+  X(DestroyDevice)                                                                                 \
+  X(GetDeviceQueue)                                                                                \
+  X(DeviceWaitIdle)                                                                                \
+  X(QueueSubmit)                                                                                   \
+  X(CreateSemaphore)                                                                               \
+  X(DestroySemaphore)                                                                              \
+  X(CreateCommandPool)                                                                             \
+  X(DestroyCommandPool)                                                                            \
+  X(AllocateCommandBuffers)                                                                        \
+  X(BeginCommandBuffer)                                                                            \
+  X(EndCommandBuffer)                                                                              \
+  X(CmdPipelineBarrier)
+
+/* Functions of Vulkan 1.2, or of VK_KHR_timeline_semaphore. */
+#define TIDE_VULKAN_TIMELINE_CALLS(X) X(WaitSemaphores) X(GetSemaphoreCounterValue)
+
+struct tide_vulkan_driver {
+  void *library; /* NULL: the application gave its functions */
+  PFN_vkGetInstanceProcAddr get_proc;
+  VkInstance instance;
+  VkPhysicalDevice physical_device;
+  VkDevice device;
+  bool owns_device; /* and the instance */
+  char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
+#define TIDE_VULKAN_MEMBER(name) PFN_vk##name name;
+  TIDE_VULKAN_GLOBAL_CALLS(TIDE_VULKAN_MEMBER)
+  TIDE_VULKAN_INSTANCE_CALLS(TIDE_VULKAN_MEMBER)
+  TIDE_VULKAN_DEVICE_CALLS(TIDE_VULKAN_MEMBER)
+  TIDE_VULKAN_TIMELINE_CALLS(TIDE_VULKAN_MEMBER)
+#undef TIDE_VULKAN_MEMBER
+  PFN_vkCmdBeginDebugUtilsLabelEXT CmdBeginDebugUtilsLabelEXT; /* NULL: no labels */
+  PFN_vkCmdEndDebugUtilsLabelEXT CmdEndDebugUtilsLabelEXT;
+};
+
+/* Adopts the VkDevice of `params`, or opens one. `queues` has *count entries; those of an opened
+ * VkDevice are filled in. On an error nothing is held. */
+enum tide_status tide_vulkan_driver_open(struct tide_vulkan_driver *driver,
+                                         const struct tide_vulkan_params *params,
+                                         struct tide_vulkan_queue *queues, uint32_t *count,
+                                         struct tide_diag *diag);
+/* Destroys the VkDevice and the instance unless they were adopted, and releases the loader. */
+void tide_vulkan_driver_close(struct tide_vulkan_driver *driver);
+
+/* Returns the status for a result of the driver. Reports a failure to the running body. */
+enum tide_status tide_status_of_vulkan(VkResult result);
+/* The same, with a sentence that names the call: "creating a VkDevice: the Vulkan driver …". */
+enum tide_status tide_vulkan_explain(struct tide_diag *diag, VkResult result, const char *what);
+
+#endif

@@ -1,0 +1,96 @@
+/* Ends of submissions: threads that wait for the awaited ones, and report all. */
+#include "device/vulkan_device.h"
+
+#include "base/atomic.h"
+
+/* ns after which a listening thread asks again which end is awaited. */
+#define SLICE 2000000u
+
+void tide_vulkan_kick(struct tide_vulkan *vulkan) {
+  const struct tide_platform *platform = vulkan->context->platform;
+  tide_fetch_add(&vulkan->news, 1u);
+  platform->wake(platform->self, &vulkan->news, UINT32_MAX);
+}
+
+static void note_loss(struct tide_vulkan *vulkan) {
+  tide_store_release(&vulkan->lost, (uint32_t)TIDE_LOST);
+  tide_vulkan_kick(vulkan);
+}
+
+bool tide_vulkan_report(struct tide_vulkan_lane *lane) {
+  const struct tide_vulkan_driver *driver = &lane->vulkan->driver;
+  uint64_t value, before = tide_load_acquire(&lane->over);
+  if (driver->GetSemaphoreCounterValue(driver->device, lane->semaphore, &value) != VK_SUCCESS) {
+    note_loss(lane->vulkan);
+    return false;
+  }
+  /* Before the report: the scheduler may give a work for the room at once. */
+  while (value > before && !tide_compare_exchange(&lane->over, &before, value)) {}
+  if (value > before) tide_device_over(lane->vulkan->device, lane->index, value);
+  return true;
+}
+
+/* Returns the end to wait for; 0: none, or another thread waits for it, or for an earlier one. Of
+ * two threads with the same target the first one keeps it. */
+static uint64_t choose_target(struct tide_vulkan_listener *listener) {
+  struct tide_vulkan_lane *lane = listener->lane;
+  uint64_t target = tide_device_awaited(lane->vulkan->device, lane->index);
+  tide_store_ordered(&listener->target, target);
+  for (int i = 0; i < TIDE_VULKAN_LISTENERS; i++) {
+    struct tide_vulkan_listener *other = &lane->listeners[i];
+    uint64_t theirs = tide_load_ordered(&other->target);
+    if (other == listener || !theirs) continue;
+    if (theirs < target || (theirs == target && other < listener)) target = 0;
+  }
+  if (!target) tide_store_ordered(&listener->target, (uint64_t)0);
+  return target;
+}
+
+static bool wait_for_target(struct tide_vulkan_listener *listener, uint64_t target) {
+  struct tide_vulkan_lane *lane = listener->lane;
+  const struct tide_vulkan_driver *driver = &lane->vulkan->driver;
+  VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                              .semaphoreCount = 1,
+                              .pSemaphores = &lane->semaphore,
+                              .pValues = &target};
+  VkResult result = driver->WaitSemaphores(driver->device, &wait, SLICE);
+  tide_store_ordered(&listener->target, (uint64_t)0);
+  if (result == VK_SUCCESS || result == VK_TIMEOUT) return tide_vulkan_report(lane);
+  note_loss(lane->vulkan);
+  return false;
+}
+
+static void listener_main(void *argument) {
+  struct tide_vulkan_listener *listener = argument;
+  struct tide_vulkan *vulkan = listener->lane->vulkan;
+  const struct tide_platform *platform = vulkan->context->platform;
+  for (;;) {
+    uint32_t news = tide_load_acquire(&vulkan->news);
+    if (tide_load_acquire(&vulkan->stop) || tide_load_acquire(&vulkan->lost)) return;
+    uint64_t target = choose_target(listener);
+    if (!target) platform->wait(platform->self, &vulkan->news, news, TIDE_FOREVER);
+    else if (!wait_for_target(listener, target)) return;
+  }
+}
+
+enum tide_status tide_vulkan_listen_start(struct tide_vulkan *vulkan) {
+  const struct tide_platform *platform = vulkan->context->platform;
+  for (uint32_t i = 0; i < vulkan->lane_count * TIDE_VULKAN_LISTENERS; i++) {
+    struct tide_vulkan_listener *listener =
+        &vulkan->lanes[i / TIDE_VULKAN_LISTENERS].listeners[i % TIDE_VULKAN_LISTENERS];
+    enum tide_status status = platform->spawn(platform->self, "tide-vulkan-end", listener_main,
+                                              listener, &listener->thread);
+    if (status != TIDE_OK) return status;
+  }
+  return TIDE_OK;
+}
+
+void tide_vulkan_listen_stop(struct tide_vulkan *vulkan) {
+  const struct tide_platform *platform = vulkan->context->platform;
+  tide_vulkan_kick(vulkan);
+  for (uint32_t i = 0; i < vulkan->lane_count * TIDE_VULKAN_LISTENERS; i++) {
+    struct tide_vulkan_listener *listener =
+        &vulkan->lanes[i / TIDE_VULKAN_LISTENERS].listeners[i % TIDE_VULKAN_LISTENERS];
+    if (listener->thread) platform->join(platform->self, listener->thread);
+  }
+}

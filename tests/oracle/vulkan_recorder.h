@@ -1,0 +1,44 @@
+/* A Vulkan driver that executes nothing, and judges the calls.
+ *
+ * The drivers at hand run everything in order, so that a forgotten barrier changes nothing there.
+ * This one keeps, for each VkQueue, what every submission waits for, and finds the first wrong
+ * call: waits, barriers and scopes, external synchronisation, the life of objects. A thread ends
+ * submissions at random, as their waits allow. Calls may be refused, and the device may be lost. */
+#ifndef TESTS_ORACLE_VULKAN_RECORDER_H
+#define TESTS_ORACLE_VULKAN_RECORDER_H
+
+#define VK_NO_PROTOTYPES
+#include "tidemark/vulkan.h"
+
+#define RECORDER_QUEUES 4
+#define RECORDER_OPERATIONS 512
+
+struct recorder_params {
+  uint64_t seed;
+  uint32_t queue_count, ahead;
+  uint32_t refuse; /* one call in so many is refused, of those that may be; 0: none */
+  uint32_t lose;   /* the device is lost with its submission of that number; 0: never */
+};
+
+/* A submission. */
+struct recorder_submission {
+  uint32_t queue;
+  uint64_t number;                /* 0: none */
+  uint64_t gate[RECORDER_QUEUES]; /* by queue: over before it starts, and visible to it */
+};
+
+/* Opens the driver; there is one at a time. `out_params` is what tide_vulkan_open needs. */
+void recorder_open(const struct recorder_params *params, struct tide_vulkan_params *out_params);
+/* Returns the first wrong call; NULL: none so far. */
+const char *recorder_fault(void);
+/* The last one. All objects are to be destroyed. */
+const char *recorder_close(void);
+/* A command of the operation `id` < RECORDER_OPERATIONS: called while it is recorded. */
+void recorder_mark(VkCommandBuffer commands, uint32_t id);
+/* Where the operation was submitted last. */
+struct recorder_submission recorder_find(uint32_t id);
+/* True if the device is lost, and vkDeviceWaitIdle has returned since. */
+bool recorder_is_idle(void);
+bool recorder_is_lost(void);
+
+#endif
