@@ -28,7 +28,9 @@ static enum tide_status exchange_works(struct tide_vulkan *vulkan) {
 
 /* Loses the device, and waits until it touches no memory any more. */
 static void lose_device(struct tide_vulkan *vulkan) {
-  struct tide_failure why = *tide_body_failure(&vulkan->frame, TIDE_LOST);
+  vulkan->frame.failure.status = TIDE_OK;
+  enum tide_status status = tide_status_of_vulkan(VK_ERROR_DEVICE_LOST);
+  struct tide_failure why = *tide_body_failure(&vulkan->frame, status);
   tide_store_release(&vulkan->lost, (uint32_t)TIDE_LOST);
   tide_vulkan_kick(vulkan);
   tide_device_lose_for(vulkan->device, &why);

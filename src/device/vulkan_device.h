@@ -29,7 +29,6 @@ struct tide_vulkan_lane {
    * over, the newest ones, so the next command buffer is always free. */
   VkCommandBuffer *commands;
   uint64_t recorded; /* command buffers so far */
-  uint64_t over;     /* atomic: the newest value that was reported */
   struct tide_vulkan_listener listeners[TIDE_VULKAN_LISTENERS];
 };
 

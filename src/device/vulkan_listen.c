@@ -19,14 +19,12 @@ static void note_loss(struct tide_vulkan *vulkan) {
 
 bool tide_vulkan_report(struct tide_vulkan_lane *lane) {
   const struct tide_vulkan_driver *driver = &lane->vulkan->driver;
-  uint64_t value, before = tide_load_acquire(&lane->over);
+  uint64_t value;
   if (driver->GetSemaphoreCounterValue(driver->device, lane->semaphore, &value) != VK_SUCCESS) {
     note_loss(lane->vulkan);
     return false;
   }
-  /* Before the report: the scheduler may give a work for the room at once. */
-  while (value > before && !tide_compare_exchange(&lane->over, &before, value)) {}
-  if (value > before) tide_device_over(lane->vulkan->device, lane->index, value);
+  tide_device_over(lane->vulkan->device, lane->index, value);
   return true;
 }
 

@@ -80,7 +80,8 @@ static void open_program(uint64_t seed, uint32_t vk_queues) {
                                 .queue_count = vk_queues,
                                 .ahead = (uint32_t)(1 + draw(8)),
                                 .refuse = draw(4) ? 0 : 20,
-                                .lose = draw(4) ? 0 : (uint32_t)(1 + draw(30))};
+                                .lose = draw(6) ? 0 : (uint32_t)(1 + draw(30)),
+                                .die = draw(6) ? 0 : (uint32_t)(1 + draw(30))};
   recorder_open(&how, &params);
   CHECK_OK(tide_context_create(NULL, &program.context));
   CHECK_OK(tide_vulkan_open(program.context, &params, &program.gpu, NULL));

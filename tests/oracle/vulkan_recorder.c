@@ -58,7 +58,7 @@ static struct recorder {
   struct recorder_params params;
   struct tide_random random;
   bool stopping, lost, idle;
-  uint64_t submissions;
+  uint64_t submissions, ends;
   char fault[256];
   struct semaphore semaphores[RECORDER_QUEUES + 4];
   struct buffer buffers[RECORDER_QUEUES * BUFFERS];
@@ -111,6 +111,8 @@ static bool end_one(void) {
     submitted->signalled->value = submitted->signal;
     if (submitted->buffer) submitted->buffer->state = INVALID; /* for one submit only */
     queue->first++;
+    recorder.ends++;
+    recorder.lost |= recorder.ends == recorder.params.die;
     return true;
   }
   return false;
@@ -209,7 +211,7 @@ static VkResult VKAPI_CALL QueueSubmit(VkQueue handle, uint32_t count, const VkS
   LOCK;
   (void)fence;
   if (!queue->locked) fault("vkQueueSubmit on a VkQueue that is not locked");
-  if (recorder.lost) fault("vkQueueSubmit on a lost device");
+  if (recorder.idle) fault("vkQueueSubmit on a device that is known to be lost");
   recorder.submissions++;
   if (recorder.params.lose && recorder.submissions == recorder.params.lose) recorder.lost = true;
   VkResult result = recorder.lost ? VK_ERROR_DEVICE_LOST

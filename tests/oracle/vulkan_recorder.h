@@ -17,7 +17,8 @@ struct recorder_params {
   uint64_t seed;
   uint32_t queue_count, ahead;
   uint32_t refuse; /* one call in so many is refused, of those that may be; 0: none */
-  uint32_t lose;   /* the device is lost with its submission of that number; 0: never */
+  uint32_t lose;   /* the device is lost with that call of vkQueueSubmit; 0: never */
+  uint32_t die;    /* the device is lost with that end of a submission; 0: never */
 };
 
 /* A submission. */
