@@ -330,6 +330,39 @@ TEST(a_point_that_breaks_early_fails_its_waiter) {
   CLOSE(&d, &host);
 }
 
+/* A command that chooses by a point's state does so when it starts, so it is kept until all before
+ * it is published. */
+TEST(a_choice_is_kept_behind_what_is_out) {
+  struct hand_device d;
+  struct tide_points *points;
+  struct tide_client *client;
+  struct tide_queue *channel;
+  struct tide_future *future;
+  struct tide_point point;
+  open_context();
+  open_device(&d, 4, 1);
+  CHECK_OK(tide_points_create(context, TIDE_PARAMS(tide_points_params, .manual = true), &points));
+  CHECK_OK(tide_client_create(points, NULL, &client));
+  const struct tide_queue_params *params =
+      TIDE_PARAMS(tide_queue_params, .operations = 8, .client = client);
+  CHECK_OK(tide_queue_create(d.device, params, &channel));
+  CHECK_OK(
+      tide_queue_create_future(channel, TIDE_PARAMS(tide_future_params, .capacity = 8), &future));
+  CHECK_OK(tide_future_promise(future, 0, &point));
+  CHECK_OK(tide_queue_submit(channel, &(struct tide_operation){.body = &plain}, NULL, NULL));
+  commit(&d, give(&d));
+  struct tide_operation_points chooses = {.choose = &point, .otherwise = &inside};
+  CHECK_OK(tide_queue_submit(channel, &(struct tide_operation){.body = &plain, .points = &chooses},
+                             NULL, NULL));
+  CHECK(give(&d) == NULL);
+  tide_device_over(d.device, 0, 1);
+  struct tide_work *work = give(&d);
+  CHECK(work && work->body == &inside);
+  commit(&d, work);
+  tide_future_destroy(future);
+  CLOSE(&d);
+}
+
 /* A point breaks early: its device is lost, and its work may still run. An operation that goes on
  * despite of that waits until the device is certified. */
 TEST(despite_a_broken_point_its_work_is_waited_for) {
@@ -375,4 +408,5 @@ TEST_MAIN(CASE(a_sequential_backend_cannot_run_ahead), CASE(a_slot_of_the_group_
           CASE(a_held_back_priority_rises_again),
           CASE(nothing_waits_natively_behind_a_body_that_waits),
           CASE(a_point_that_breaks_early_fails_its_waiter),
-          CASE(despite_a_broken_point_its_work_is_waited_for))
+          CASE(despite_a_broken_point_its_work_is_waited_for),
+          CASE(a_choice_is_kept_behind_what_is_out))

@@ -210,6 +210,19 @@ TEST(a_loan_does_not_change_the_order_of_parts) {
   CLOSE(&m.devices[0], &m.devices[1]);
 }
 
+/* A part may wait inside: it goes out once all before it on its queue is published. */
+TEST(a_part_is_kept_behind_what_is_out) {
+  struct meeting m;
+  open_meeting(&m);
+  submit(m.queues[0][0], &plain, NULL, NULL);
+  goes(&m.devices[0], m.queues[0][0]);
+  submit_part(&m, 0, 0, NULL, NULL), submit_part(&m, 0, 1, NULL, NULL);
+  CHECK(give(&m.devices[0]) == NULL && give(&m.devices[1]) == NULL);
+  tide_device_over(m.devices[0].device, 0, 1);
+  for (int i = 0; i < 2; i++) goes(&m.devices[i], m.queues[0][i]);
+  CLOSE(&m.devices[0], &m.devices[1]);
+}
+
 /* It ages like a low priority. */
 TEST(a_wait_that_would_hold_back_ages) {
   struct hand_device d;
@@ -319,6 +332,25 @@ TEST(a_lower_end_is_told) {
   CLOSE(&d);
 }
 
+/* A body class whose `over` is called at each end needs each end. */
+static void count_end(void *arguments) { (void)arguments; }
+TEST(each_end_of_a_class_with_over_is_awaited) {
+  static const struct tide_body_class told = {
+      .name = "told", .host = never_called, .over = count_end};
+  for (int kind = 0; kind < 2; kind++) {
+    struct hand_device d;
+    open_context();
+    open_device(&d, 4, 1);
+    struct tide_queue *queue = open_queue(&d, 0, 8, 8);
+    for (int i = 0; i < 3; i++) {
+      submit(queue, kind && i == 0 ? &told : &plain, NULL, NULL);
+      goes(&d, queue);
+    }
+    CHECK_EQ_U64(tide_device_awaited(d.device, 0), kind ? 1 : 3);
+    CLOSE(&d);
+  }
+}
+
 /* Submits an operation that the backend refuses. */
 static void refuse_one(struct hand_device *d, struct tide_queue *queue) {
   submit(queue, &plain, NULL, NULL);
@@ -406,7 +438,8 @@ TEST_MAIN(CASE(picks_elsewhere_age_no_queue), CASE(hardware_queues_take_turns),
           CASE(a_third_queue_may_be_held_back), CASE(parts_go_in_one_order_on_all_devices),
           CASE(a_loan_does_not_change_the_order_of_parts), CASE(a_wait_that_would_hold_back_ages),
           CASE(an_end_elsewhere_lets_all_go), CASE(more_is_what_has_room),
-          CASE(room_that_comes_during_a_pause_is_told_at_its_end), CASE(a_lower_end_is_told),
-          CASE(a_lower_end_is_told_behind_refused_numbers),
+          CASE(room_that_comes_during_a_pause_is_told_at_its_end),
+          CASE(a_part_is_kept_behind_what_is_out), CASE(each_end_of_a_class_with_over_is_awaited),
+          CASE(a_lower_end_is_told), CASE(a_lower_end_is_told_behind_refused_numbers),
           CASE(a_destroyed_queue_leaves_its_place), CASE(a_full_hardware_queue_is_diagnosed),
           CASE(what_is_ready_in_a_full_hardware_queue_can_be_cancelled))
