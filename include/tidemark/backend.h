@@ -62,7 +62,9 @@
  * one the newest that is out. So a host that only polls may see a value late. The backend sleeps
  * until its end, or until `kick`; so no thread wakes for each operation. A kick means: exchange
  * again, and ask again for each hardware queue. Such kicks are not bounded by `hands`. Another
- * thread than the submitting one may listen, and report ends before the works are returned.
+ * thread than the submitting one may listen, and report ends before the works are returned. A
+ * report may run callbacks of the application, which may be slow. A kick comes before them, so that
+ * another thread can listen meanwhile.
  *
  * An operation that is out runs: tide_queue_cancel returns TIDE_BUSY. Once out, it does not fail by
  * itself: it succeeds, or its device is lost. An operation may have run in vain: when its end
@@ -76,9 +78,10 @@
  *
  * A body class with `waits_inside`, and a collective's part, is given only when it may start. Works
  * that it waits for belong on other hardware queues, since all that is behind it there ends after
- * it. Parts of several collectives that meet inside need queues of one base priority; they go by
- * that, whatever waiters lend. A part that fails, is cancelled, or is lost with its device never
- * comes to the others: a body that meets it must end by itself, or its device be lost. `sequential`
+ * it. Parts of several collectives that meet inside need queues of one base priority, which does
+ * not change meanwhile, on devices that all run ahead; they go by that, whatever waiters lend. A
+ * part that fails, is cancelled, or is lost with its device is never given, so the others wait for
+ * it in vain: their bodies must end by themselves, or their devices be lost. `sequential`
  * excludes `ahead`; `cancel` is not called for works that are given or out.
  *
  * Memory order: a body's writes are visible to all work that starts after the exchange that

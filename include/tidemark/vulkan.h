@@ -22,10 +22,11 @@
  * body need barriers between them, as in any command buffer.
  *
  * Failures. An operation whose `record` fails is not submitted. A VkResult that loses the VkDevice
- * fails everything unfinished with TIDE_LOST, once vkDeviceWaitIdle has returned.
+ * fails everything unfinished with TIDE_LOST. No memory is reused, and no queue's progress ends,
+ * before vkQueueWaitIdle has returned for each VkQueue.
  *
- * Vulkan's loader is loaded on demand: Tidemark links nothing of it. Needs Vulkan 1.2, or 1.1 with
- * VK_KHR_timeline_semaphore, and the feature timelineSemaphore.
+ * Vulkan's loader is loaded on demand: Tidemark links nothing of it. Needs Vulkan 1.2 with
+ * the feature timelineSemaphore; an adopted VkDevice may have 1.1 and VK_KHR_timeline_semaphore.
  *
  * Threads: any thread may call every function. `record`, `lock` and `unlock` are called by the
  * device's own threads, `record` by one at a time.
@@ -78,7 +79,8 @@ struct tide_vulkan_params {
  * the driver has that. NULL params select the defaults. `diag` (may be NULL) gives the reason of
  * an error. tide_device_close closes it and waits for its submissions; an adopted VkDevice and its
  * queues stay the application's. TIDE_UNSUPPORTED: no loader, no driver, too old, or no timeline
- * semaphores; TIDE_NOT_FOUND: no device of that name; TIDE_INVALID; or the driver's error. */
+ * semaphores; TIDE_NOT_FOUND: no device of that name, or with so many VkQueues; TIDE_INVALID; or
+ * the driver's error. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_vulkan_open(struct tide_context *context,
                                                            const struct tide_vulkan_params *params,
                                                            struct tide_device **out_device,

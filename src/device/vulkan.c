@@ -26,6 +26,20 @@ static enum tide_status exchange_works(struct tide_vulkan *vulkan) {
   return TIDE_OK;
 }
 
+/* Waits until the VkQueue touches no memory any more. A lost VkDevice answers in finite time; any
+ * other error says nothing. */
+static void wait_until_idle(struct tide_vulkan_lane *lane) {
+  const struct tide_vulkan *vulkan = lane->vulkan;
+  const struct tide_platform *platform = vulkan->context->platform;
+  VkResult result;
+  do {
+    if (vulkan->lock) vulkan->lock(vulkan->lock_self, lane->queue.queue);
+    result = vulkan->driver.QueueWaitIdle(lane->queue.queue);
+    if (vulkan->unlock) vulkan->unlock(vulkan->lock_self, lane->queue.queue);
+    if (result != VK_SUCCESS) platform->yield(platform->self);
+  } while (result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST);
+}
+
 /* Loses the device, and waits until it touches no memory any more. */
 static void lose_device(struct tide_vulkan *vulkan) {
   vulkan->frame.failure.status = TIDE_OK;
@@ -34,11 +48,7 @@ static void lose_device(struct tide_vulkan *vulkan) {
   tide_store_release(&vulkan->lost, (uint32_t)TIDE_LOST);
   tide_vulkan_kick(vulkan);
   tide_device_lose_for(vulkan->device, &why);
-  for (uint32_t i = 0; vulkan->lock && i < vulkan->lane_count; i++)
-    vulkan->lock(vulkan->lock_self, vulkan->lanes[i].queue.queue);
-  (void)vulkan->driver.DeviceWaitIdle(vulkan->driver.device);
-  for (uint32_t i = 0; vulkan->unlock && i < vulkan->lane_count; i++)
-    vulkan->unlock(vulkan->lock_self, vulkan->lanes[i].queue.queue);
+  for (uint32_t i = 0; i < vulkan->lane_count; i++) wait_until_idle(&vulkan->lanes[i]);
   tide_device_certify(vulkan->device);
 }
 
@@ -112,6 +122,10 @@ static enum tide_status check_params(const struct tide_vulkan_params *params,
   if (params->instance && (!params->physical_device || !params->device || !params->queues))
     return tide_diag_set(diag, TIDE_INVALID,
                          "an adopted VkDevice needs physical_device, device and queues");
+  for (uint32_t i = 0; params->instance && i < count; i++)
+    for (uint32_t k = 0; k < i; k++)
+      if (params->queues[i].queue == params->queues[k].queue)
+        return tide_diag_set(diag, TIDE_INVALID, "VkQueues %u and %u are the same", k, i);
   if (!params->lock != !params->unlock)
     return tide_diag_set(diag, TIDE_INVALID, "lock and unlock belong together");
   return TIDE_OK;

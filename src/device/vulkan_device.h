@@ -10,8 +10,8 @@
 #define TIDE_VULKAN_LISTENERS 2
 
 /* A thread that waits for one end. vkWaitSemaphores cannot be interrupted, and drivers wait for
- * *any* of several semaphores by spinning. So a waiter for an earlier end needs the other thread;
- * for one still earlier, both ask again now and then. */
+ * *any* of several semaphores by spinning. So a waiter for an earlier end needs the other thread.
+ * One for a still earlier end is heard when a wait is cut. */
 struct tide_vulkan_listener {
   struct tide_vulkan_lane *lane;
   struct tide_thread *thread;
@@ -62,8 +62,6 @@ enum tide_status tide_vulkan_submit(struct tide_vulkan *vulkan, struct tide_work
                                     size_t count);
 
 /* ---- vulkan_listen.c ---- */
-/* Reports the ends that have come. False: the VkDevice is lost. */
-bool tide_vulkan_report(struct tide_vulkan_lane *lane);
 enum tide_status tide_vulkan_listen_start(struct tide_vulkan *vulkan);
 /* Joins the listening threads. */
 void tide_vulkan_listen_stop(struct tide_vulkan *vulkan);

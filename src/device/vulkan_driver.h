@@ -21,7 +21,7 @@
 #define TIDE_VULKAN_DEVICE_CALLS(X)                                                                \
   X(DestroyDevice)                                                                                 \
   X(GetDeviceQueue)                                                                                \
-  X(DeviceWaitIdle)                                                                                \
+  X(QueueWaitIdle)                                                                                 \
   X(QueueSubmit)                                                                                   \
   X(CreateSemaphore)                                                                               \
   X(DestroySemaphore)                                                                              \

@@ -3,7 +3,7 @@
 
 #include "base/atomic.h"
 
-/* ns after which a listening thread asks again which end is awaited. */
+/* ns: each wait is cut at that, and the thread asks again which end is awaited. */
 #define SLICE 2000000u
 
 void tide_vulkan_kick(struct tide_vulkan *vulkan) {
@@ -17,15 +17,17 @@ static void note_loss(struct tide_vulkan *vulkan) {
   tide_vulkan_kick(vulkan);
 }
 
-bool tide_vulkan_report(struct tide_vulkan_lane *lane) {
+/* Reports the ends that have come: at least `target`. False: the VkDevice is lost. Then waits may
+ * succeed though nothing has ended, and a counter may have any value. */
+static bool report_ends(struct tide_vulkan_lane *lane, uint64_t target) {
   const struct tide_vulkan_driver *driver = &lane->vulkan->driver;
   uint64_t value;
-  if (driver->GetSemaphoreCounterValue(driver->device, lane->semaphore, &value) != VK_SUCCESS) {
-    note_loss(lane->vulkan);
-    return false;
-  }
-  tide_device_over(lane->vulkan->device, lane->index, value);
-  return true;
+  VkResult result = driver->GetSemaphoreCounterValue(driver->device, lane->semaphore, &value);
+  bool lost = result == VK_ERROR_DEVICE_LOST;
+  lost |= result == VK_SUCCESS && (value < target || value == UINT64_MAX);
+  if (lost) note_loss(lane->vulkan);
+  else if (result == VK_SUCCESS) tide_device_over(lane->vulkan->device, lane->index, value);
+  return !lost;
 }
 
 /* Returns the end to wait for; 0: none, or another thread waits for it, or for an earlier one. Of
@@ -44,8 +46,15 @@ static uint64_t choose_target(struct tide_vulkan_listener *listener) {
   return target;
 }
 
-static bool wait_for_target(struct tide_vulkan_listener *listener, uint64_t target) {
+static uint64_t later(const struct tide_platform *platform) {
+  return platform->now(platform->self) + SLICE;
+}
+
+/* False: the VkDevice is lost. Without memory the driver may answer at once: then this waits. */
+static bool wait_for_target(struct tide_vulkan_listener *listener, uint64_t target, uint32_t news) {
   struct tide_vulkan_lane *lane = listener->lane;
+  struct tide_vulkan *vulkan = lane->vulkan;
+  const struct tide_platform *platform = vulkan->context->platform;
   const struct tide_vulkan_driver *driver = &lane->vulkan->driver;
   VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
                               .semaphoreCount = 1,
@@ -53,9 +62,13 @@ static bool wait_for_target(struct tide_vulkan_listener *listener, uint64_t targ
                               .pValues = &target};
   VkResult result = driver->WaitSemaphores(driver->device, &wait, SLICE);
   tide_store_ordered(&listener->target, (uint64_t)0);
-  if (result == VK_SUCCESS || result == VK_TIMEOUT) return tide_vulkan_report(lane);
-  note_loss(lane->vulkan);
-  return false;
+  if (result == VK_SUCCESS) return report_ends(lane, target);
+  if (result == VK_ERROR_DEVICE_LOST) {
+    note_loss(lane->vulkan);
+    return false;
+  }
+  if (result != VK_TIMEOUT) platform->wait(platform->self, &vulkan->news, news, later(platform));
+  return report_ends(lane, 0);
 }
 
 static void listener_main(void *argument) {
@@ -67,7 +80,7 @@ static void listener_main(void *argument) {
     if (tide_load_acquire(&vulkan->stop) || tide_load_acquire(&vulkan->lost)) return;
     uint64_t target = choose_target(listener);
     if (!target) platform->wait(platform->self, &vulkan->news, news, TIDE_FOREVER);
-    else if (!wait_for_target(listener, target)) return;
+    else if (!wait_for_target(listener, target, news)) return;
   }
 }
 

@@ -126,6 +126,9 @@ void tide_ahead_published(struct tide_op *op);
 void tide_ahead_end_submissions(struct tide_queue *queue);
 /* Wakes the backends that must listen for an earlier end than they do. */
 void tide_ahead_listen(struct tide_sched *sched);
+/* This thread will run callbacks, which may be slow: if it has reported an end, another one is to
+ * listen for the next. */
+void tide_ahead_listen_elsewhere(struct tide_sched *sched);
 /* Calls the backend's `release` as far as it is due. Without the lock. */
 void tide_ahead_call_release(struct tide_device *device);
 

@@ -260,6 +260,17 @@ void tide_ahead_listen(struct tide_sched *sched) {
   }
 }
 
+void tide_ahead_listen_elsewhere(struct tide_sched *sched) {
+  for (struct tide_link *at = sched->devices.next; at != &sched->devices; at = at->next) {
+    struct tide_device *device = TIDE_CONTAINER(at, struct tide_device, in_sched);
+    for (uint32_t i = 0; device->ahead && i < device->ahead->count; i++) {
+      const struct tide_hardware_queue *hardware = &device->ahead->queues[i];
+      bool was_last = hardware->listening && hardware->listening <= hardware->over;
+      if (was_last && !tide_list_empty(&hardware->out)) tide_device_call(device);
+    }
+  }
+}
+
 void tide_ahead_hear_waiter(struct tide_context *context) {
   struct tide_sched *sched = context->sched;
   tide_sched_enter(sched);

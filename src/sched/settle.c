@@ -144,6 +144,7 @@ void tide_sched_leave_and_call(struct tide_sched *sched) {
   struct tide_fired host = sched->host;
   if (host.first) tide_fired_init(&sched->host);
   if (sched->listen) tide_ahead_listen(sched);
+  if (host.first) tide_ahead_listen_elsewhere(sched);
   size_t kicks = take_kicks(sched, devices);
   bool again = sched->kicks != NULL;
   struct tide_queue *gone = sched->gone;

@@ -47,7 +47,7 @@ struct queue {
   uint64_t last, over; /* submissions; over: their number that have ended */
   uint64_t gate[RECORDER_QUEUES];
   struct submitted ring[RING]; /* by signalled value */
-  bool locked, in_call;
+  bool locked, idle;
   uint64_t pending[RING], first, end; /* signalled values, in submission order */
 };
 
@@ -364,11 +364,13 @@ static VkResult VKAPI_CALL WaitSemaphores(VkDevice device, const VkSemaphoreWait
   until.tv_sec += until.tv_nsec / 1000000000;
   until.tv_nsec %= 1000000000;
   LOCK;
+  bool refused = refuses();
   if (info->semaphoreCount != 1) fault("a wait for several semaphores spins on some drivers");
   int over = 0;
-  while (!recorder.lost && semaphore->value < info->pValues[0] && !over)
+  while (!refused && !recorder.lost && semaphore->value < info->pValues[0] && !over)
     over = pthread_cond_timedwait(&recorder.changed, &recorder.lock, &until);
-  VkResult result = recorder.lost                         ? VK_ERROR_DEVICE_LOST
+  VkResult result = refused                               ? VK_ERROR_OUT_OF_HOST_MEMORY
+                    : recorder.lost                       ? VK_ERROR_DEVICE_LOST
                     : semaphore->value < info->pValues[0] ? VK_TIMEOUT
                                                           : VK_SUCCESS;
   UNLOCK;
@@ -377,15 +379,17 @@ static VkResult VKAPI_CALL WaitSemaphores(VkDevice device, const VkSemaphoreWait
 
 /* ---- the device ------------------------------------------------------------------------------ */
 
-static VkResult VKAPI_CALL DeviceWaitIdle(VkDevice device) {
-  (void)device;
+static VkResult VKAPI_CALL QueueWaitIdle(VkQueue handle) {
   LOCK;
-  for (uint32_t i = 0; i < recorder.params.queue_count; i++)
-    if (!recorder.queues[i].locked) fault("vkDeviceWaitIdle, and a VkQueue is not locked");
+  if (!queue_of(handle)->locked) fault("vkQueueWaitIdle on a VkQueue that is not locked");
+  bool refused = refuses();
+  queue_of(handle)->idle = !refused;
   recorder.idle = true;
+  for (uint32_t i = 0; i < recorder.params.queue_count; i++)
+    recorder.idle &= recorder.queues[i].idle;
   VkResult result = recorder.lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
   UNLOCK;
-  return result;
+  return refused ? VK_ERROR_OUT_OF_HOST_MEMORY : result;
 }
 
 static void VKAPI_CALL GetPhysicalDeviceProperties(VkPhysicalDevice device,
@@ -413,7 +417,7 @@ static PFN_vkVoidFunction find(const char *name) {
   } calls[] = {ROW(GetDeviceProcAddr),
                ROW(GetPhysicalDeviceProperties),
                ROW(QueueSubmit),
-               ROW(DeviceWaitIdle),
+               ROW(QueueWaitIdle),
                ROW(CreateSemaphore),
                ROW(DestroySemaphore),
                ROW(WaitSemaphores),

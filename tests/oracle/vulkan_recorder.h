@@ -38,7 +38,7 @@ const char *recorder_close(void);
 void recorder_mark(VkCommandBuffer commands, uint32_t id);
 /* Where the operation was submitted last. */
 struct recorder_submission recorder_find(uint32_t id);
-/* True if the device is lost, and vkDeviceWaitIdle has returned since. */
+/* True if vkQueueWaitIdle has returned for each VkQueue. */
 bool recorder_is_idle(void);
 bool recorder_is_lost(void);
 

@@ -351,6 +351,31 @@ TEST(each_end_of_a_class_with_over_is_awaited) {
   }
 }
 
+/* A thread that reports an end runs callbacks: another one must listen for the next end before. */
+static struct hand_device *listened;
+static uint64_t kicks_before; /* the callback */
+static void note_kicks(struct tide_timepoint *timepoint, enum tide_status status) {
+  (void)timepoint, (void)status;
+  kicks_before = listened->kicks;
+}
+TEST(another_thread_listens_while_callbacks_run) {
+  struct hand_device d;
+  open_context();
+  open_device(&d, 4, 1);
+  struct tide_timeline *first = open_timeline();
+  struct tide_timepoint timepoint = {.timeline = first, .value = 1, .call = note_kicks};
+  struct tide_queue *queue = open_queue(&d, 0, 8, 8);
+  submit(queue, &plain, NULL, first), goes(&d, queue);
+  submit(queue, &plain, NULL, NULL), goes(&d, queue);
+  CHECK_OK(tide_timepoint_add(&timepoint));
+  CHECK_EQ_U64(tide_device_awaited(d.device, 0), 1);
+  listened = &d;
+  d.kicks = kicks_before = 0;
+  tide_device_over(d.device, 0, 1);
+  CHECK_EQ_U64(kicks_before, 1);
+  CLOSE(&d);
+}
+
 /* Submits an operation that the backend refuses. */
 static void refuse_one(struct hand_device *d, struct tide_queue *queue) {
   submit(queue, &plain, NULL, NULL);
@@ -440,6 +465,7 @@ TEST_MAIN(CASE(picks_elsewhere_age_no_queue), CASE(hardware_queues_take_turns),
           CASE(an_end_elsewhere_lets_all_go), CASE(more_is_what_has_room),
           CASE(room_that_comes_during_a_pause_is_told_at_its_end),
           CASE(a_part_is_kept_behind_what_is_out), CASE(each_end_of_a_class_with_over_is_awaited),
-          CASE(a_lower_end_is_told), CASE(a_lower_end_is_told_behind_refused_numbers),
+          CASE(another_thread_listens_while_callbacks_run), CASE(a_lower_end_is_told),
+          CASE(a_lower_end_is_told_behind_refused_numbers),
           CASE(a_destroyed_queue_leaves_its_place), CASE(a_full_hardware_queue_is_diagnosed),
           CASE(what_is_ready_in_a_full_hardware_queue_can_be_cancelled))
