@@ -3,8 +3,8 @@
  *
  * By hand, one thread records each fill behind a barrier, and submits it with the value of a
  * timeline semaphore: 64 command buffers in a ring, as an application has several frames in flight.
- * All in one command buffer is the least that the driver can do: nobody else may submit meanwhile.
- */
+ * One command buffer with all fills is the least work for the driver, but no other thread can
+ * submit between two of them. */
 #include "bench.h"
 
 #define VK_NO_PROTOTYPES

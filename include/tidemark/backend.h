@@ -79,9 +79,9 @@
  * A body class with `waits_inside`, and a collective's part, is given only when it may start. Works
  * that it waits for belong on other hardware queues, since all that is behind it there ends after
  * it. Parts of several collectives that meet inside need queues of one base priority, which does
- * not change meanwhile, on devices that all run ahead; they go by that, whatever waiters lend. A
- * part that fails, is cancelled, or is lost with its device is never given, so the others wait for
- * it in vain: their bodies must end by themselves, or their devices be lost. `sequential`
+ * not change meanwhile, on devices that all run ahead. Priorities that waiters lend do not move
+ * parts. A part that fails, is cancelled, or is lost with its device is never given, so the others
+ * wait for it in vain: their bodies must end by themselves, or their devices be lost. `sequential`
  * excludes `ahead`; `cancel` is not called for works that are given or out.
  *
  * Memory order: a body's writes are visible to all work that starts after the exchange that

@@ -278,7 +278,7 @@ enum tide_status tide_vulkan_driver_open(struct tide_vulkan_driver *driver,
     status = (params->instance ? adopt_device : open_device)(driver, params, queues, count, diag);
   if (status != TIDE_OK) {
     tide_vulkan_driver_close(driver);
-    *driver = (struct tide_vulkan_driver){.library = NULL};
+    *driver = (struct tide_vulkan_driver){.owns_device = false};
   }
   return status;
 }

@@ -853,7 +853,7 @@ static void listen(struct world *w, struct gpu *gpu) {
   }
 }
 
-/* A sleeping backend without a kick listens for the earliest end that somebody awaits. */
+/* A sleeping backend that was not kicked listens for the earliest end that a waiter needs. */
 static void check_heard(struct world *w, struct gpu *gpu) {
   for (int h = 0, index = 0; h < HARDWARE; h++) {
     if (gpu_of[h] != (int)(gpu - w->gpus)) continue;

@@ -60,7 +60,7 @@ TEST(picks_elsewhere_age_no_queue) {
   CLOSE(&d);
 }
 
-/* Hardware queues with room take turns, whatever the priorities on the others. */
+/* Hardware queues with room take turns. A priority counts on its own hardware queue alone. */
 TEST(hardware_queues_take_turns) {
   struct hand_device d;
   open_context();

@@ -49,6 +49,12 @@ TEST(wrong_parameters) {
   CHECK(says("1 to 8 VkQueues", "not 0"));
   CHECK_STATUS(OPEN(.instance = instance, .queue_count = 1), TIDE_INVALID);
   CHECK(says("physical_device", "queues"));
+  VkQueue queue = (VkQueue)(uintptr_t)&context;
+  const struct tide_vulkan_queue twice[] = {{queue, 0}, {queue, 0}};
+  CHECK_STATUS(OPEN(.instance = instance, .physical_device = (VkPhysicalDevice)(uintptr_t)&diag,
+                    .device = (VkDevice)(uintptr_t)&diag, .queues = twice, .queue_count = 2),
+               TIDE_INVALID);
+  CHECK(says("VkQueues 0 and 1", "the same"));
   tide_context_destroy(context);
 }
 
