@@ -70,6 +70,9 @@ static struct recorder {
 #define LOCK pthread_mutex_lock(&recorder.lock)
 #define UNLOCK pthread_mutex_unlock(&recorder.lock)
 
+/* Which of the two comes to light first is chance. */
+static const char out_of_turn[] = "a command buffer is recorded or submitted out of turn";
+
 __attribute__((format(printf, 1, 2))) static void fault(const char *format, ...) {
   va_list list;
   if (recorder.fault[0]) return;
@@ -196,7 +199,7 @@ static void add_submit(struct queue *queue, const VkSubmitInfo *info) {
              values->pWaitSemaphoreValues[i], info->pWaitDstStageMask[i]);
   if (info->commandBufferCount) {
     struct buffer *buffer = submitted->buffer = buffer_of(info->pCommandBuffers[0]);
-    if (buffer->state != EXECUTABLE) fault("a command buffer is submitted that is not complete");
+    if (buffer->state != EXECUTABLE) fault("%s", out_of_turn);
     buffer->state = PENDING;
   }
   follow(queue, submitted, number);
@@ -229,7 +232,7 @@ static VkResult VKAPI_CALL BeginCommandBuffer(VkCommandBuffer commands,
                                               const VkCommandBufferBeginInfo *info) {
   struct buffer *buffer = buffer_of(commands);
   LOCK;
-  if (buffer->state == PENDING) fault("a command buffer is recorded that is in use");
+  if (buffer->state == PENDING) fault("%s", out_of_turn);
   if (buffer->state == RECORDING) fault("a command buffer is begun twice");
   if (!(info->flags & VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)) fault("not for one submit");
   bool refused = refuses();
