@@ -103,7 +103,9 @@ static void close_device(void) {
 static void put_fill(VkCommandBuffer commands, uint32_t word) {
   vulkan.CmdFillBuffer(commands, vulkan.buffer, 0, vulkan.size, word);
 }
-static enum tide_status record(const void *arguments, VkCommandBuffer commands) {
+static enum tide_status record(const void *arguments, struct tide_device *gpu,
+                               VkCommandBuffer commands) {
+  (void)gpu;
   put_fill(commands, *(const uint32_t *)arguments);
   return TIDE_OK;
 }

@@ -5,7 +5,8 @@
  * a VkCommandBuffer. Operations are submitted before they may start: the VkQueues keep the waits
  * for each other by one timeline semaphore per VkQueue, and within a VkQueue by barriers.
  *
- *      static enum tide_status record(const void *arguments, VkCommandBuffer commands) {
+ *      static enum tide_status record(const void *arguments, struct tide_device *gpu,
+ *                                     VkCommandBuffer commands) {
  *        const struct blur *b = arguments;
  *        vkCmdBindPipeline(commands, …);
  *        vkCmdDispatch(commands, …);
@@ -20,6 +21,10 @@
  * commands after the wait. Host threads that have seen an operation's end see its writes to
  * coherent memory, and an operation sees what the host wrote before the submit. Commands of one
  * body need barriers between them, as in any command buffer.
+ *
+ * *Shared* memory is used by the host, files and Vulkan's commands without a copy: memory of the
+ * host that is imported into the VkDevice (tide_vulkan_share), or memory of the driver that the
+ * host may use (tide_vulkan_memory, a source for pools). All of it is coherent.
  *
  * Failures. An operation whose `record` fails is not submitted. A VkResult that loses the VkDevice
  * fails everything unfinished with TIDE_LOST. No memory is reused, and no queue's progress ends,
@@ -91,7 +96,8 @@ struct tide_vulkan_ops {
   struct tide_body_ops ops; /* kind: TIDE_OPS_VULKAN */
   /* Records the operation's commands, and neither begins nor ends the command buffer. The arguments
    * are valid during the call only. An error fails the operation; nothing of it is submitted. */
-  enum tide_status (*record)(const void *arguments, VkCommandBuffer commands);
+  enum tide_status (*record)(const void *arguments, struct tide_device *gpu,
+                             VkCommandBuffer commands);
 };
 
 /* The handles with which an application makes pipelines and buffers for its bodies. Valid until the
@@ -104,9 +110,88 @@ struct tide_vulkan_info {
   uint32_t queue_count;
   struct tide_vulkan_queue queues[TIDE_HARDWARE_QUEUES_MAX];
   char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
+  size_t share_alignment; /* of memory for tide_vulkan_share; 0: the driver imports none */
 };
 /* Fills in the handles of a Vulkan device; they never change. */
-TIDE_API void tide_vulkan_info(const struct tide_device *device, struct tide_vulkan_info *out_info);
+TIDE_API void tide_vulkan_info(const struct tide_device *gpu, struct tide_vulkan_info *out_info);
+
+/* ---- shared memory ------------------------------------------------------------------------ */
+
+/* Imports memory of the host. Address and size are multiples of `share_alignment`. It may not be
+ * unmapped before tide_vulkan_unshare or tide_device_close has returned. TIDE_UNSUPPORTED: the
+ * driver imports none, or an adopted VkDevice has no VK_EXT_external_memory_host; TIDE_INVALID: not
+ * aligned, or shared already; TIDE_NOMEM; or the driver's error. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_vulkan_share(struct tide_device *gpu, void *memory,
+                                                            size_t size, struct tide_diag *diag);
+/* Ends the import of memory that no operation uses any more. NULL is fine. */
+TIDE_API void tide_vulkan_unshare(struct tide_device *gpu, void *memory);
+
+/* Returns a source of shared memory for pools: of the host where the driver imports that, else of
+ * the driver. The pool and its buffers must be gone before the device is closed. Lives as long as
+ * the device. */
+TIDE_API const struct tide_memory_source *tide_vulkan_memory(struct tide_device *gpu);
+
+/* Shared memory as commands name it. The VkBuffer has the usages of copies, and those of storage,
+ * uniform, texel, index, vertex and indirect buffers. */
+struct tide_vulkan_range {
+  VkBuffer buffer;
+  VkDeviceSize offset;
+};
+/* Finds the range of shared memory. Any thread. TIDE_NOT_FOUND: it is not, or not all, shared. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_vulkan_find(struct tide_device *gpu,
+                                                           const void *memory, size_t size,
+                                                           struct tide_vulkan_range *out_range);
+
+/* ---- commands on shared memory --------------------------------------------------------------
+ *
+ * A shorter way to run compute shaders: the device makes the pipeline, binds the buffers, and
+ * destroys everything when it is closed. Only a body's `record` calls these two functions, for its
+ * own command buffer. A failure is reported to the operation with a sentence. */
+
+#define TIDE_VULKAN_BUFFERS_MOST 4     /* of a kernel */
+#define TIDE_VULKAN_CONSTANTS_MOST 16  /* of a kernel */
+#define TIDE_VULKAN_DISPATCHES_MOST 16 /* of an operation */
+
+/* A compute shader with an entry point "main". Its buffers are storage buffers of set 0 with the
+ * bindings 0, 1, …. A binding starts at a multiple of the VkDevice's alignment, so up to some
+ * hundred bytes before the slice. The push constants are 32-bit words: for each buffer the bytes
+ * from the binding's start to the slice, then the constants. Constant; must outlive the device. */
+struct tide_vulkan_kernel {
+  const char *name;
+  const uint32_t *code; /* SPIR-V */
+  size_t code_size;     /* bytes */
+  uint32_t buffer_count, constant_count;
+};
+
+struct tide_vulkan_slice {
+  const void *memory; /* shared */
+  size_t size;        /* bytes, at least 1 */
+};
+struct tide_vulkan_dispatch {
+  const struct tide_vulkan_kernel *kernel;
+  struct tide_vulkan_slice buffers[TIDE_VULKAN_BUFFERS_MOST];
+  uint32_t constants[TIDE_VULKAN_CONSTANTS_MOST];
+  uint32_t groups[3]; /* 0 counts as 1 */
+};
+/* Records a dispatch. The first one of a kernel makes its pipeline, unless tide_vulkan_prepare has
+ * done that. TIDE_NOT_FOUND: a slice is not shared; TIDE_FULL: too many dispatches; TIDE_INVALID:
+ * not the command buffer of the running body; TIDE_UNSUPPORTED: beyond a limit of the VkDevice; or
+ * an error of tide_vulkan_prepare. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_vulkan_dispatch(struct tide_device *gpu, VkCommandBuffer commands,
+                     const struct tide_vulkan_dispatch *dispatch);
+/* Records a copy. The slices do not overlap. TIDE_NOT_FOUND: one of them is not shared;
+ * TIDE_INVALID: they overlap. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_vulkan_copy(struct tide_device *gpu,
+                                                           VkCommandBuffer commands, void *to,
+                                                           const void *from, size_t size);
+
+/* Makes the pipeline of a kernel, which takes the driver some milliseconds. Any thread.
+ * TIDE_CORRUPT: the code is no compute shader in SPIR-V; TIDE_INVALID: too many buffers or
+ * constants; TIDE_NOMEM; or the driver's error. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_vulkan_prepare(struct tide_device *gpu, const struct tide_vulkan_kernel *kernel,
+                    struct tide_diag *diag);
 
 #ifdef __cplusplus
 }

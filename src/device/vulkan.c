@@ -100,6 +100,8 @@ static enum tide_status start(void *self, struct tide_device *device) {
 }
 
 static void free_vulkan(struct tide_vulkan *vulkan) {
+  tide_vulkan_kernels_fini(vulkan);
+  tide_vulkan_memory_fini(vulkan);
   for (uint32_t i = 0; i < vulkan->lane_count; i++) tide_vulkan_lane_fini(&vulkan->lanes[i]);
   tide_vulkan_driver_close(&vulkan->driver);
   tide_free(vulkan->context->allocator, vulkan, 1, sizeof *vulkan);
@@ -159,6 +161,7 @@ enum tide_status tide_vulkan_open(struct tide_context *context,
   struct tide_vulkan *vulkan = tide_alloc(context->allocator, 1, sizeof *vulkan);
   if (!vulkan) return TIDE_NOMEM;
   vulkan->context = context;
+  tide_vulkan_memory_init(vulkan);
   status = fill_in(vulkan, &own, diag);
   struct tide_backend backend = {.name = "vulkan",
                                  .hands = 1,
@@ -176,15 +179,20 @@ enum tide_status tide_vulkan_open(struct tide_context *context,
   return status;
 }
 
-void tide_vulkan_info(const struct tide_device *device, struct tide_vulkan_info *out_info) {
+struct tide_vulkan *tide_vulkan_of(const struct tide_device *device) {
   TIDE_ASSERT(tide_device_backend(device)->start == start);
-  const struct tide_vulkan *vulkan = tide_device_backend(device)->self;
+  return tide_device_backend(device)->self;
+}
+
+void tide_vulkan_info(const struct tide_device *gpu, struct tide_vulkan_info *out_info) {
+  const struct tide_vulkan *vulkan = tide_vulkan_of(gpu);
   const struct tide_vulkan_driver *driver = &vulkan->driver;
   *out_info = (struct tide_vulkan_info){.get_proc = driver->get_proc,
                                         .instance = driver->instance,
                                         .physical_device = driver->physical_device,
                                         .device = driver->device,
-                                        .queue_count = vulkan->lane_count};
+                                        .queue_count = vulkan->lane_count,
+                                        .share_alignment = (size_t)driver->import_alignment};
   for (uint32_t i = 0; i < vulkan->lane_count; i++) out_info->queues[i] = vulkan->lanes[i].queue;
   memcpy(out_info->name, driver->name, sizeof out_info->name);
 }

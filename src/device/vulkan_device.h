@@ -18,6 +18,13 @@ struct tide_vulkan_listener {
   uint64_t target; /* atomic: the awaited number; 0: none */
 };
 
+/* A command buffer, and the descriptor sets of its dispatches. */
+struct tide_vulkan_slot {
+  VkCommandBuffer commands;
+  VkDescriptorPool sets; /* made by the first dispatch */
+  uint32_t dispatches;   /* that use its sets */
+};
+
 /* A VkQueue. Its semaphore has the number of the newest submission that is over. */
 struct tide_vulkan_lane {
   struct tide_vulkan *vulkan;
@@ -26,10 +33,37 @@ struct tide_vulkan_lane {
   VkSemaphore semaphore;
   VkCommandPool pool;
   /* A ring of `ahead`, private to the submitting thread. Of the submissions at most so many are not
-   * over, the newest ones, so the next command buffer is always free. */
-  VkCommandBuffer *commands;
+   * over, the newest ones, so the next slot is always free. */
+  struct tide_vulkan_slot *slots;
   uint64_t recorded; /* command buffers so far */
   struct tide_vulkan_listener listeners[TIDE_VULKAN_LISTENERS];
+};
+
+/* Shared memory: one VkBuffer over all of it. */
+struct tide_vulkan_block {
+  unsigned char *memory;
+  size_t size;
+  VkBuffer buffer;
+  VkDeviceMemory device_memory;
+  bool is_host; /* tide_vulkan_memory has allocated the memory */
+};
+struct tide_vulkan_memory {
+  struct tide_lock lock;
+  struct tide_vulkan_block *blocks; /* by address */
+  size_t count, capacity;
+  struct tide_memory_source source;
+};
+
+struct tide_vulkan_pipeline {
+  const struct tide_vulkan_kernel *kernel;
+  VkDescriptorSetLayout set;
+  VkPipelineLayout layout;
+  VkPipeline pipeline;
+};
+struct tide_vulkan_kernels {
+  struct tide_lock lock;
+  struct tide_vulkan_pipeline *pipelines;
+  size_t count, capacity;
 };
 
 struct tide_vulkan {
@@ -42,11 +76,16 @@ struct tide_vulkan {
   void (*unlock)(void *lock_self, VkQueue queue);
   void *lock_self;
   struct tide_thread *submitting;
-  uint32_t news;                /* atomic, waited on: counts kicks */
-  uint32_t stop;                /* atomic */
-  uint32_t lost;                /* atomic: enum tide_status; TIDE_OK: not lost */
-  struct tide_body_frame frame; /* the submitting thread's */
+  uint32_t news;                      /* atomic, waited on: counts kicks */
+  uint32_t stop;                      /* atomic */
+  uint32_t lost;                      /* atomic: enum tide_status; TIDE_OK: not lost */
+  struct tide_body_frame frame;       /* the submitting thread's */
+  struct tide_vulkan_slot *recording; /* by the submitting thread */
+  struct tide_vulkan_memory memory;
+  struct tide_vulkan_kernels kernels;
 };
+
+struct tide_vulkan *tide_vulkan_of(const struct tide_device *device);
 
 /* ---- vulkan_lane.c ---- */
 enum tide_status tide_vulkan_lane_init(struct tide_vulkan *vulkan, uint32_t index,
@@ -60,6 +99,14 @@ void tide_vulkan_lane_fini(struct tide_vulkan_lane *lane);
  * result is TIDE_LOST if the VkDevice is. */
 enum tide_status tide_vulkan_submit(struct tide_vulkan *vulkan, struct tide_work *const *works,
                                     size_t count);
+
+/* ---- vulkan_memory.c ---- */
+void tide_vulkan_memory_init(struct tide_vulkan *vulkan);
+/* Frees all VkBuffers: nothing uses them any more. */
+void tide_vulkan_memory_fini(struct tide_vulkan *vulkan);
+
+/* ---- vulkan_kernel.c ---- */
+void tide_vulkan_kernels_fini(struct tide_vulkan *vulkan);
 
 /* ---- vulkan_listen.c ---- */
 enum tide_status tide_vulkan_listen_start(struct tide_vulkan *vulkan);

@@ -101,6 +101,10 @@ static enum tide_status find_device_calls(struct tide_vulkan_driver *driver,
   driver->CmdEndDebugUtilsLabelEXT = (PFN_vkCmdEndDebugUtilsLabelEXT)driver->get_proc(
       driver->instance, "vkCmdEndDebugUtilsLabelEXT");
   if (!driver->CmdEndDebugUtilsLabelEXT) driver->CmdBeginDebugUtilsLabelEXT = NULL;
+  driver->GetMemoryHostPointerPropertiesEXT =
+      (PFN_vkGetMemoryHostPointerPropertiesEXT)driver->GetDeviceProcAddr(
+          driver->device, "vkGetMemoryHostPointerPropertiesEXT");
+  if (!driver->GetMemoryHostPointerPropertiesEXT) driver->import_alignment = 0;
   return TIDE_OK;
 }
 
@@ -190,8 +194,8 @@ static enum tide_status find_family(const struct tide_vulkan_driver *driver, uin
   return TIDE_OK;
 }
 
-/* True if the device can import host memory. */
-static bool can_import(const struct tide_vulkan_driver *driver) {
+/* True if the driver imports memory of the host. */
+static bool has_import(const struct tide_vulkan_driver *driver) {
   VkExtensionProperties extensions[EXTENSIONS_MOST];
   uint32_t count = EXTENSIONS_MOST;
   VkResult result =
@@ -216,7 +220,7 @@ static enum tide_status make_device(struct tide_vulkan_driver *driver, uint32_t 
   const char *const import = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
   VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                .pNext = &timelines,
-                               .enabledExtensionCount = can_import(driver),
+                               .enabledExtensionCount = has_import(driver),
                                .ppEnabledExtensionNames = &import,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queues};
@@ -225,11 +229,16 @@ static enum tide_status make_device(struct tide_vulkan_driver *driver, uint32_t 
   return tide_vulkan_explain(diag, result, "creating a VkDevice");
 }
 
-static void read_name(struct tide_vulkan_driver *driver) {
-  VkPhysicalDeviceProperties properties;
-  driver->GetPhysicalDeviceProperties(driver->physical_device, &properties);
-  memcpy(driver->name, properties.deviceName, sizeof driver->name);
+static void read_properties(struct tide_vulkan_driver *driver) {
+  VkPhysicalDeviceExternalMemoryHostPropertiesEXT imports = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+  VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                            .pNext = has_import(driver) ? &imports : NULL};
+  driver->GetPhysicalDeviceProperties2(driver->physical_device, &properties);
+  memcpy(driver->name, properties.properties.deviceName, sizeof driver->name);
   driver->name[sizeof driver->name - 1] = 0;
+  driver->limits = properties.properties.limits;
+  driver->import_alignment = imports.minImportedHostPointerAlignment;
 }
 
 static enum tide_status open_device(struct tide_vulkan_driver *driver,
@@ -242,7 +251,7 @@ static enum tide_status open_device(struct tide_vulkan_driver *driver,
   enum tide_status status = make_instance(driver, diag);
   if (status == TIDE_OK) status = find_device(driver, params->name, diag);
   if (status != TIDE_OK) return status;
-  read_name(driver);
+  read_properties(driver);
   status = find_family(driver, *count, &family, diag);
   if (status == TIDE_OK) status = make_device(driver, family, *count, diag);
   if (status == TIDE_OK) status = find_device_calls(driver, diag);
@@ -263,9 +272,9 @@ static enum tide_status adopt_device(struct tide_vulkan_driver *driver,
   *count = params->queue_count;
   memcpy(queues, params->queues, *count * sizeof *queues);
   enum tide_status status = find_instance_calls(driver, diag);
-  if (status == TIDE_OK) status = find_device_calls(driver, diag);
-  if (status == TIDE_OK) read_name(driver);
-  return status;
+  if (status != TIDE_OK) return status;
+  read_properties(driver);
+  return find_device_calls(driver, diag);
 }
 
 enum tide_status tide_vulkan_driver_open(struct tide_vulkan_driver *driver,

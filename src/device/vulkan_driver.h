@@ -12,6 +12,8 @@
   X(DestroyInstance)                                                                               \
   X(EnumeratePhysicalDevices)                                                                      \
   X(GetPhysicalDeviceProperties)                                                                   \
+  X(GetPhysicalDeviceProperties2)                                                                  \
+  X(GetPhysicalDeviceMemoryProperties)                                                             \
   X(GetPhysicalDeviceFeatures2)                                                                    \
   X(GetPhysicalDeviceQueueFamilyProperties)                                                        \
   X(EnumerateDeviceExtensionProperties)                                                            \
@@ -30,7 +32,32 @@
   X(AllocateCommandBuffers)                                                                        \
   X(BeginCommandBuffer)                                                                            \
   X(EndCommandBuffer)                                                                              \
-  X(CmdPipelineBarrier)
+  X(CmdPipelineBarrier)                                                                            \
+  X(CreateBuffer)                                                                                  \
+  X(DestroyBuffer)                                                                                 \
+  X(GetBufferMemoryRequirements)                                                                   \
+  X(AllocateMemory)                                                                                \
+  X(FreeMemory)                                                                                    \
+  X(BindBufferMemory)                                                                              \
+  X(MapMemory)                                                                                     \
+  X(CreateShaderModule)                                                                            \
+  X(DestroyShaderModule)                                                                           \
+  X(CreateDescriptorSetLayout)                                                                     \
+  X(DestroyDescriptorSetLayout)                                                                    \
+  X(CreatePipelineLayout)                                                                          \
+  X(DestroyPipelineLayout)                                                                         \
+  X(CreateComputePipelines)                                                                        \
+  X(DestroyPipeline)                                                                               \
+  X(CreateDescriptorPool)                                                                          \
+  X(DestroyDescriptorPool)                                                                         \
+  X(ResetDescriptorPool)                                                                           \
+  X(AllocateDescriptorSets)                                                                        \
+  X(UpdateDescriptorSets)                                                                          \
+  X(CmdBindPipeline)                                                                               \
+  X(CmdBindDescriptorSets)                                                                         \
+  X(CmdPushConstants)                                                                              \
+  X(CmdDispatch)                                                                                   \
+  X(CmdCopyBuffer)
 
 /* Functions of Vulkan 1.2, or of VK_KHR_timeline_semaphore. */
 #define TIDE_VULKAN_TIMELINE_CALLS(X) X(WaitSemaphores) X(GetSemaphoreCounterValue)
@@ -51,6 +78,9 @@ struct tide_vulkan_driver {
 #undef TIDE_VULKAN_MEMBER
   PFN_vkCmdBeginDebugUtilsLabelEXT CmdBeginDebugUtilsLabelEXT; /* NULL: no labels */
   PFN_vkCmdEndDebugUtilsLabelEXT CmdEndDebugUtilsLabelEXT;
+  PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerPropertiesEXT; /* NULL: no imports */
+  VkDeviceSize import_alignment;
+  VkPhysicalDeviceLimits limits;
 };
 
 /* Adopts the VkDevice of `params`, or opens one. `queues` has *count entries; those of an opened

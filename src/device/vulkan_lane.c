@@ -27,7 +27,7 @@ static enum tide_status make_commands(struct tide_vulkan_lane *lane, struct tide
                                           .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                           .commandBufferCount = 1};
   for (uint32_t i = 0; i < lane->vulkan->ahead && result == VK_SUCCESS; i++)
-    result = driver->AllocateCommandBuffers(driver->device, &allocate, &lane->commands[i]);
+    result = driver->AllocateCommandBuffers(driver->device, &allocate, &lane->slots[i].commands);
   return tide_vulkan_explain(diag, result, "creating command buffers");
 }
 
@@ -39,8 +39,8 @@ enum tide_status tide_vulkan_lane_init(struct tide_vulkan *vulkan, uint32_t inde
   lane->index = index;
   lane->queue = *queue;
   for (int i = 0; i < TIDE_VULKAN_LISTENERS; i++) lane->listeners[i].lane = lane;
-  lane->commands = tide_alloc(vulkan->context->allocator, vulkan->ahead, sizeof *lane->commands);
-  if (!lane->commands) return TIDE_NOMEM;
+  lane->slots = tide_alloc(vulkan->context->allocator, vulkan->ahead, sizeof *lane->slots);
+  if (!lane->slots) return TIDE_NOMEM;
   enum tide_status status = make_semaphore(lane, diag);
   return status == TIDE_OK ? make_commands(lane, diag) : status;
 }
@@ -50,5 +50,8 @@ void tide_vulkan_lane_fini(struct tide_vulkan_lane *lane) {
   const struct tide_vulkan_driver *driver = &vulkan->driver;
   if (lane->pool) driver->DestroyCommandPool(driver->device, lane->pool, NULL);
   if (lane->semaphore) driver->DestroySemaphore(driver->device, lane->semaphore, NULL);
-  tide_free(vulkan->context->allocator, lane->commands, vulkan->ahead, sizeof *lane->commands);
+  for (uint32_t i = 0; lane->slots && i < vulkan->ahead; i++)
+    if (lane->slots[i].sets)
+      driver->DestroyDescriptorPool(driver->device, lane->slots[i].sets, NULL);
+  tide_free(vulkan->context->allocator, lane->slots, vulkan->ahead, sizeof *lane->slots);
 }

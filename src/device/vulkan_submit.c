@@ -48,7 +48,8 @@ static enum tide_status record_body(struct tide_vulkan *vulkan, const struct tid
                                      .pLabelName = *label ? label : work->body->name};
   bool is_labelled = driver->CmdBeginDebugUtilsLabelEXT && what.pLabelName;
   if (is_labelled) driver->CmdBeginDebugUtilsLabelEXT(commands, &what);
-  enum tide_status status = ops_of(work)->record(tide_work_arguments(work), commands);
+  enum tide_status status =
+      ops_of(work)->record(tide_work_arguments(work), vulkan->device, commands);
   if (is_labelled) driver->CmdEndDebugUtilsLabelEXT(commands);
   put_barrier(vulkan, commands, VK_PIPELINE_STAGE_HOST_BIT,
               VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT);
@@ -106,19 +107,21 @@ static void prepare_work(struct tide_vulkan_lane *lane, struct batch *batch, str
                          const struct tide_submission *submission) {
   struct tide_vulkan *vulkan = lane->vulkan;
   bool barrier = needs_barrier(submission);
-  const VkCommandBuffer *commands = &lane->commands[lane->recorded % vulkan->ahead];
+  struct tide_vulkan_slot *slot = &lane->slots[lane->recorded % vulkan->ahead];
   if (!work->body && !barrier) {
     add_submission(lane, batch, work, submission, NULL);
     return;
   }
   vulkan->frame.failure.status = TIDE_OK;
-  enum tide_status status = record_work(vulkan, work, barrier, *commands);
+  slot->dispatches = 0;
+  vulkan->recording = slot;
+  enum tide_status status = record_work(vulkan, work, barrier, slot->commands);
   if (status != TIDE_OK) {
     tide_work_fail(work, tide_body_failure(&vulkan->frame, status));
     return;
   }
   lane->recorded++;
-  add_submission(lane, batch, work, submission, commands);
+  add_submission(lane, batch, work, submission, &slot->commands);
 }
 
 /* A call that fails has submitted none of its batches. */

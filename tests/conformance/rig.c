@@ -319,7 +319,9 @@ static enum tide_status cell_enqueue(const void *arguments, struct tide_cuda_str
 }
 
 /* Recorded before the operations that it waits for have ended. */
-static enum tide_status cell_record(const void *arguments, VkCommandBuffer commands) {
+static enum tide_status cell_record(const void *arguments, struct tide_device *gpu,
+                                    VkCommandBuffer commands) {
+  (void)gpu;
   const struct cell *cell = arguments;
   if (cell->started) tide_fetch_add(cell->started, 1u);
   if (cell->cell && cell->answer == TIDE_OK)

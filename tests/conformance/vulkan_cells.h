@@ -12,7 +12,7 @@ struct vulkan_cells *vulkan_cells_open(struct tide_context *context, uint32_t ah
 /* All submissions are over. */
 void vulkan_cells_close(struct vulkan_cells *cells);
 /* Records a write of the number to the cell. */
-void vulkan_cells_put(struct vulkan_cells *cells, VkCommandBuffer commands, const uint64_t *cell,
+void vulkan_cells_put(struct vulkan_cells *cells, VkCommandBuffer commands, uint64_t *cell,
                       uint64_t number);
 
 #endif

@@ -58,7 +58,9 @@ static void check_cpu_waits(const struct op *op) {
   }
 }
 
-static enum tide_status record(const void *arguments, VkCommandBuffer commands) {
+static enum tide_status record(const void *arguments, struct tide_device *gpu,
+                               VkCommandBuffer commands) {
+  (void)gpu;
   const struct op *op = *(const struct op *const *)arguments;
   check_cpu_waits(op);
   recorder_mark(commands, (uint32_t)(op - program.ops));

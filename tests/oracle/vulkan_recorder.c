@@ -400,11 +400,19 @@ static VkResult VKAPI_CALL QueueWaitIdle(VkQueue handle) {
   return refused ? VK_ERROR_OUT_OF_HOST_MEMORY : result;
 }
 
-static void VKAPI_CALL GetPhysicalDeviceProperties(VkPhysicalDevice device,
-                                                   VkPhysicalDeviceProperties *out_properties) {
+static void VKAPI_CALL GetPhysicalDeviceProperties2(VkPhysicalDevice device,
+                                                    VkPhysicalDeviceProperties2 *out_properties) {
   (void)device;
-  *out_properties =
+  out_properties->properties =
       (VkPhysicalDeviceProperties){.apiVersion = VK_API_VERSION_1_2, .deviceName = "recorder"};
+}
+
+static VkResult VKAPI_CALL EnumerateDeviceExtensionProperties(VkPhysicalDevice device,
+                                                              const char *layer, uint32_t *count,
+                                                              VkExtensionProperties *properties) {
+  (void)device, (void)layer, (void)properties;
+  *count = 0;
+  return VK_SUCCESS;
 }
 
 /* Never called for an adopted device. */
@@ -423,7 +431,8 @@ static PFN_vkVoidFunction find(const char *name) {
     const char *name;
     PFN_vkVoidFunction function;
   } calls[] = {ROW(GetDeviceProcAddr),
-               ROW(GetPhysicalDeviceProperties),
+               ROW(GetPhysicalDeviceProperties2),
+               ROW(EnumerateDeviceExtensionProperties),
                ROW(QueueSubmit),
                ROW(QueueWaitIdle),
                ROW(CreateSemaphore),
@@ -438,7 +447,7 @@ static PFN_vkVoidFunction find(const char *name) {
                ROW(CmdPipelineBarrier)};
   for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
     if (!strcmp(calls[i].name, name)) return calls[i].function;
-  return strstr(name, "DebugUtils") ? NULL : (PFN_vkVoidFunction)unexpected;
+  return strstr(name, "EXT") ? NULL : (PFN_vkVoidFunction)unexpected;
 }
 
 static PFN_vkVoidFunction VKAPI_CALL get_proc(VkInstance instance, const char *name) {
