@@ -1,6 +1,7 @@
 /* The device kinds that programs can name, from tidemark/device.h. */
 #include "tidemark/cpu.h"
 #include "tidemark/file.h"
+#include "tidemark/vulkan.h"
 #include "tool/tool.h"
 
 #include "base/text.h"
@@ -94,10 +95,49 @@ static enum tide_status make_file(void *self, const struct tide_device_request *
   return tide_file_open(request->context, &params, out_device);
 }
 
+/* ---- vulkan ----------------------------------------------------------------------- */
+
+static enum tide_status make_vulkan(void *self, const struct tide_device_request *request,
+                                    struct tide_device **out_device, struct tide_diag *diag) {
+  struct tide_vulkan_params params = {.struct_size = sizeof params,
+                                      .label = request->device->label};
+  (void)self;
+  for (size_t i = 0; i < request->device->option_count; i++) {
+    const struct tide_plan_option *option = &request->device->options[i];
+    enum tide_status status = TIDE_OK;
+    if (strcmp(option->key, "name") == 0) params.name = option->text;
+    else if (strcmp(option->key, "ahead") == 0)
+      status = read_option(option, 1, TIDE_VULKAN_AHEAD_MOST, &params.ahead, diag);
+    else if (strcmp(option->key, "queues") == 0)
+      status = read_option(option, 1, TIDE_HARDWARE_QUEUES_MAX, &params.hardware_queues, diag);
+    else return unknown_option(option, "vulkan", "name, ahead or queues", diag);
+    if (status != TIDE_OK) return status;
+    if (strcmp(option->key, "name") == 0 && !option->text)
+      return tide_diag_at(diag, TIDE_INVALID, option->line, option->column,
+                          "option 'name' takes a text: a part of the device's name");
+  }
+  return tide_vulkan_open(request->context, &params, out_device, diag);
+}
+
+static size_t describe_vulkan(void *self, const struct tide_device *device, char *buffer,
+                              size_t size) {
+  struct tide_vulkan_info info;
+  (void)self;
+  tide_vulkan_info(device, &info);
+  return (size_t)snprintf(buffer, size, "%s", info.name);
+}
+
+static const struct tide_memory_source *memory_of_vulkan(void *self, struct tide_device *device) {
+  (void)self;
+  return tide_vulkan_memory(device);
+}
+
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "worker threads; `workers N`", true, make_cpu, describe_cpu, NULL},
+    {"cpu", "worker threads; `workers N`", true, make_cpu, describe_cpu, NULL, NULL},
     {"file", "reads and writes through io_uring; `depth N`, `threads 1`", false, make_file,
-     describe_file, NULL},
+     describe_file, NULL, NULL},
+    {"vulkan", "a GPU through Vulkan; `name TEXT`, `ahead N`, `queues N`", false, make_vulkan,
+     describe_vulkan, memory_of_vulkan, NULL},
 };
 
 const struct tide_device_kind *tide_tool_devices(size_t *out_count) {

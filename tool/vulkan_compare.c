@@ -69,7 +69,8 @@ bool tide_vulkan_targets_keep(const struct tide_vulkan_targets *targets, const c
       tide_tool_error("--compare %s: the program does not write it", target->name);
       return false;
     }
-    if (strcmp(from, target->plain) != 0 && !tide_vulkan_copy(from, target->plain)) return false;
+    if (strcmp(from, target->plain) != 0 && !tide_vulkan_copy_file(from, target->plain))
+      return false;
   }
   for (size_t i = 0; i < targets->count; i++) {
     char aside[4096];

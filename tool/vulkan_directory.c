@@ -118,7 +118,7 @@ char *tide_vulkan_read(const char *run, uint64_t process, const char *ending, si
   return text;
 }
 
-bool tide_vulkan_copy(const char *from, const char *to) {
+bool tide_vulkan_copy_file(const char *from, const char *to) {
   static char bytes[1 << 16];
   int source = open_regular(from);
   if (source < 0) {
@@ -164,7 +164,7 @@ bool tide_vulkan_keep_trace(const char *run, const char *to) {
     tide_tool_error("%zu processes wrote a trace; '%s' is the largest, of process %llu", count, to,
                     (unsigned long long)largest);
   file_path(run, largest, "trace", path);
-  return tide_vulkan_copy(path, to);
+  return tide_vulkan_copy_file(path, to);
 }
 
 bool tide_vulkan_save(const char *run, const char *folder, const char *name) {
@@ -178,7 +178,7 @@ bool tide_vulkan_save(const char *run, const char *folder, const char *name) {
       file_path(run, processes[i], endings[e], from);
       if (count > 1) snprintf(process, sizeof process, "-%llu", (unsigned long long)processes[i]);
       snprintf(to, sizeof to, "%s/%s%s.%s", folder, name, process, endings[e]);
-      good = tide_vulkan_copy(from, to);
+      good = tide_vulkan_copy_file(from, to);
     }
   }
   return good;

@@ -74,7 +74,7 @@ size_t tide_vulkan_list(const char *run, const char *ending, uint64_t *out_proce
 /* Returns the text of run/PID.ENDING, for the caller to free. NULL: the reason has been printed. */
 char *tide_vulkan_read(const char *run, uint64_t process, const char *ending, size_t *out_length);
 /* Copies a file. `to` appears by rename. False: the reason has been printed. */
-bool tide_vulkan_copy(const char *from, const char *to);
+bool tide_vulkan_copy_file(const char *from, const char *to);
 /* Keeps the largest PID.trace of the run as `to`. False: the reason has been printed. */
 bool tide_vulkan_keep_trace(const char *run, const char *to);
 /* Keeps the reports and orders of the run as FOLDER/NAME.report and so on. False: the reason has

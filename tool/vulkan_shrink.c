@@ -113,7 +113,7 @@ void tide_vulkan_shrink_keep(struct tide_vulkan_exploration *e,
   else if (matching > 1) e->shrunk.why = "several processes submitted: only one order is replayed";
   if (matching != 1) return;
   snprintf(from, sizeof from, "%s/%llu.order", run, (unsigned long long)process);
-  if (!tide_vulkan_copy(from, tide_vulkan_path(&e->directory, FAILING, to)))
+  if (!tide_vulkan_copy_file(from, tide_vulkan_path(&e->directory, FAILING, to)))
     e->shrunk.why = "its order could not be kept";
 }
 

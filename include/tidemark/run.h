@@ -56,6 +56,9 @@ struct tide_device_kind {
                            struct tide_device **out_device, struct tide_diag *diag);
   /* Describes the device in this run ("2 workers"); returns the length. May be NULL. */
   size_t (*describe)(void *self, const struct tide_device *device, char *buffer, size_t size);
+  /* Returns the source of the run's buffers, for devices whose bodies need memory of theirs; at most
+   * one device of a run does. NULL: the bodies use any memory of the host. */
+  const struct tide_memory_source *(*memory)(void *self, struct tide_device *device);
   void *self;
 };
 

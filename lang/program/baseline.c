@@ -130,7 +130,6 @@ enum tide_status tide_baseline_create(struct tide_run *run, struct tide_diag *di
   if (!b) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   b->by_events = run->params.mode == TIDE_RUN_EVENTS;
   b->pool.allocator = a;
-  b->pool.source = run->params.stand_in ? run->params.stand_in->memory : NULL;
   b->pool.align = run->params.align ? run->params.align : 64;
   b->pool.queues = run->tables->queue_count;
   b->pool.limit = left_for_scratch(run);
@@ -145,6 +144,10 @@ enum tide_status tide_baseline_create(struct tide_run *run, struct tide_diag *di
   group_edges(run);
   count_needs(run);
   return status;
+}
+
+void tide_baseline_use_source(struct tide_run *run, const struct tide_memory_source *source) {
+  run->baseline->pool.source = source;
 }
 
 static enum tide_status make_event(struct tide_run *run, struct tide_timeline **out_event) {

@@ -23,6 +23,8 @@ enum tide_status tide_baseline_create(struct tide_run *run, struct tide_diag *di
 /* Makes the events. Called once the context exists, so that their creation does not count as time
  * of the run. */
 enum tide_status tide_baseline_make_events(struct tide_run *run, struct tide_diag *diag);
+/* Sets the source of the memory; NULL: the allocator. */
+void tide_baseline_use_source(struct tide_run *run, const struct tide_memory_source *source);
 void tide_baseline_destroy(struct tide_run *run);
 
 /* Returns the most waits and signals that one operation of the queue needs. */

@@ -16,8 +16,9 @@ enum tide_status tide_run_make_pool(struct tide_run *run, struct tide_diag *diag
       .align = run->params.align,
       .buffers = buffers > UINT32_MAX ? UINT32_MAX : (uint32_t)buffers,
       .uses_are_named = true, /* a program has no other uses */
-      .source = run->params.stand_in ? run->params.stand_in->memory : NULL,
+      .source = run->params.stand_in ? run->params.stand_in->memory : run->memory,
   };
+  if (run->baseline) tide_baseline_use_source(run, params.source);
   enum tide_status status = tide_pool_create(run->context, &params, &run->pool);
   return status == TIDE_OK ? TIDE_OK : tide_diag_set(diag, status, "the pool cannot be made");
 }

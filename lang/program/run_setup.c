@@ -27,6 +27,18 @@ static enum tide_status unknown_kind(const struct tide_run *run,
                       "there is no device kind '%s'; expected one of: %s", device->kind, names);
 }
 
+static enum tide_status use_memory(struct tide_run *run, size_t index, struct tide_diag *diag) {
+  const struct tide_plan_device *device = &run->tables->devices[index];
+  struct tide_run_device *made = &run->devices[index];
+  if (!made->kind->memory) return TIDE_OK;
+  if (run->memory)
+    return tide_diag_at(diag, TIDE_UNSUPPORTED, device->line, device->column,
+                        "device '%s' (%s): another device's memory holds the buffers already",
+                        device->label, device->kind);
+  run->memory = made->kind->memory(made->kind->self, made->device);
+  return TIDE_OK;
+}
+
 static enum tide_status make_device(struct tide_run *run, size_t index, struct tide_diag *diag) {
   const struct tide_plan_device *device = &run->tables->devices[index];
   struct tide_run_device *made = &run->devices[index];
@@ -39,7 +51,7 @@ static enum tide_status make_device(struct tide_run *run, size_t index, struct t
   enum tide_status status = kind->open(kind->self, &request, &made->device, &own);
   if (status == TIDE_OK) {
     made->kind = kind;
-    return TIDE_OK;
+    return use_memory(run, index, diag);
   }
   if (own.status == TIDE_OK) tide_diag_set(&own, status, "%s", tide_status_text(status));
   return tide_diag_at(diag, status, own.line ? own.line : device->line,

@@ -66,6 +66,7 @@ struct tide_run {
   bool executed;
   uint32_t over; /* atomic: the remaining operations are being cancelled */
   struct tide_pool *pool;
+  const struct tide_memory_source *memory; /* of a device; NULL: none needs its own */
   struct tide_run_device *devices;
   struct tide_run_queue *queues;
   struct tide_timeline **timelines;

@@ -31,7 +31,8 @@ static enum tide_status read_option(const struct tide_plan_option *option, int64
   return TIDE_OK;
 }
 
-enum kind { CPU, STORAGE, GPU };
+enum kind { CPU, STORAGE, GPU, VULKAN };
+#define GPUS (1 << GPU | 1 << VULKAN)
 
 /* An option of simulated devices, and the field that it sets. */
 struct option {
@@ -46,19 +47,20 @@ struct settings {
 };
 
 static const struct option device_options[] = {
-    {"machine", 1 << CPU | 1 << STORAGE | 1 << GPU, 0, MACHINES_MOST,
+    {"machine", 1 << CPU | 1 << STORAGE | GPUS, 0, MACHINES_MOST,
      offsetof(struct settings, machine)},
-    {"workers", 1 << CPU | 1 << GPU, 1, WORKERS_MOST, offsetof(struct settings, hands)},
+    {"workers", 1 << CPU | GPUS, 1, WORKERS_MOST, offsetof(struct settings, hands)},
     {"depth", 1 << STORAGE, 1, DEPTH_MOST, offsetof(struct settings, hands)},
     {"threads", 1 << STORAGE, 0, 1, offsetof(struct settings, threads)},
-    {"ahead", 1 << GPU, 0, AHEAD_MOST, offsetof(struct settings, ahead)},
-    {"queues", 1 << GPU, 1, TIDE_HARDWARE_QUEUES_MAX, offsetof(struct settings, hardware_queues)},
+    {"ahead", GPUS, 0, AHEAD_MOST, offsetof(struct settings, ahead)},
+    {"queues", GPUS, 1, TIDE_HARDWARE_QUEUES_MAX, offsetof(struct settings, hardware_queues)},
 };
 
 static enum tide_status read_options(const struct tide_plan_device *device, enum kind kind,
                                      struct settings *settings, struct tide_diag *diag) {
   static const char *const expected[] = {"workers or machine", "depth, threads or machine",
-                                         "ahead, queues, workers or machine"};
+                                         "ahead, queues, workers or machine",
+                                         "name, ahead, queues, workers or machine"};
   enum { OPTIONS = sizeof device_options / sizeof *device_options };
   for (size_t i = 0; i < device->option_count; i++) {
     const struct tide_plan_option *given = &device->options[i];
@@ -66,6 +68,7 @@ static enum tide_status read_options(const struct tide_plan_device *device, enum
     while (option < device_options + OPTIONS &&
            (!(option->kinds >> kind & 1) || strcmp(given->key, option->key) != 0))
       option++;
+    if (kind == VULKAN && given->text && !strcmp(given->key, "name")) continue;
     if (option == device_options + OPTIONS)
       return tide_diag_at(diag, TIDE_NOT_FOUND, given->line, given->column,
                           "a simulated %s device has no option '%s'; expected %s", device->kind,
@@ -179,7 +182,7 @@ static enum tide_status make_device(struct tide_simulation *s,
       .struct_size = sizeof params,
       .label = request->device->label,
       .hands = made->result.hands,
-      .out_of_order = kind == STORAGE,
+      .out_of_order = !made->in_order,
       .domain = kind == STORAGE ? TIDE_DOMAIN_STORAGE : TIDE_DOMAIN_QUEUE,
       .wake = s->params.wake,
       .script = &made->script,
@@ -189,7 +192,7 @@ static enum tide_status make_device(struct tide_simulation *s,
   made->last = tide_alloc(s->allocator, params.hands, sizeof *made->last);
   if (!made->last) return TIDE_NOMEM;
   memset(made->last, 0xff, params.hands * sizeof *made->last);
-  if (kind == GPU && make_thread(made, &params, settings) != TIDE_OK) return TIDE_NOMEM;
+  if (made->is_gpu && make_thread(made, &params, settings) != TIDE_OK) return TIDE_NOMEM;
   return tide_sim_open(request->context, s->clock, &params, &made->device);
 }
 
@@ -214,10 +217,10 @@ static enum tide_status make_any(struct tide_simulation *s,
   struct settings settings = {
       .hands = kind == STORAGE ? DEPTH : workers, .ahead = AHEAD, .hardware_queues = 1};
   made->simulation = s;
-  made->in_order = kind != STORAGE;
-  made->is_gpu = kind == GPU;
+  made->in_order = kind == CPU || kind == GPU;
+  made->is_gpu = GPUS >> kind & 1;
   enum tide_status status = read_options(request->device, kind, &settings, diag);
-  if (status == TIDE_OK && kind == GPU) status = refuse_takes(s, index, diag);
+  if (status == TIDE_OK && made->is_gpu) status = refuse_takes(s, index, diag);
   made->result.hands = settings.hands;
   made->result.machine = settings.machine;
   if (status != TIDE_OK) return status;
@@ -242,13 +245,21 @@ static enum tide_status make_gpu(void *self, const struct tide_device_request *r
   return make_any(self, request, GPU, out_device, diag);
 }
 
+static enum tide_status make_vulkan(void *self, const struct tide_device_request *request,
+                                    struct tide_device **out_device, struct tide_diag *diag) {
+  return make_any(self, request, VULKAN, out_device, diag);
+}
+
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "in order; `workers N`, `machine N`", true, make_cpu, NULL, NULL},
-    {"file", "out of order; `depth N`, `machine N`", false, make_file, NULL, NULL},
+    {"cpu", "in order; `workers N`, `machine N`", true, make_cpu, NULL, NULL, NULL},
+    {"file", "out of order; `depth N`, `machine N`", false, make_file, NULL, NULL, NULL},
     {"sim", "in order, and only ever simulated; `workers N`, `machine N`", true, make_cpu, NULL,
-     NULL},
+     NULL, NULL},
     {"gpu", "runs ahead, and only ever simulated; `ahead N`, `queues N`, `workers N`, `machine N`",
-     true, make_gpu, NULL, NULL},
+     true, make_gpu, NULL, NULL, NULL},
+    {"vulkan",
+     "runs ahead, out of order; `ahead N`, `queues N`, `workers N`, `machine N`; `name` is ignored",
+     false, make_vulkan, NULL, NULL, NULL},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

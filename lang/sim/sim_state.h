@@ -143,7 +143,7 @@ struct tide_simulation {
   struct tide_run_stand_in stand_in;
   struct tide_memory_source memory;
   struct tide_sink sink;
-  struct tide_device_kind kinds[4];
+  struct tide_device_kind kinds[5];
   struct tide_sim_made *devices;
   struct tide_sim_queue *queues;
   struct tide_sim_op *ops;
