@@ -24,6 +24,7 @@ enum {
   PLUGIN,
   MEMORY,
   SEED,
+  KEEP,
   GO_ON
 };
 
@@ -47,6 +48,8 @@ static const struct tide_tool_option options[] = {
     [PLUGIN] = {"--plugin", "FILE.so", "bodies of your own; may be given several times"},
     [MEMORY] = {"--memory", "SIZE", "at most this much for buffers: 64M, 2G"},
     [SEED] = {"--seed", "N", "makes whatever is random repeatable"},
+    [KEEP] = {"--keep", "device|host",
+              "what keeps the waits of a device that runs ahead (vulkan); device"},
     [GO_ON] = {"--go-on", NULL,
                "does not stop at the first failure, but does all that does not depend on it"},
     {NULL, NULL, NULL},
@@ -94,6 +97,11 @@ static bool take_value(struct tide_job *job, int option, const char *value) {
     case SEED:
       if (tide_tool_parse_number(value, UINT64_MAX, &job->seed)) return true;
       tide_tool_wrong_usage(&usage, "--seed %s: expected a number", value);
+      return false;
+    case KEEP:
+      job->keep_on_host = strcmp(value, "host") == 0;
+      if (job->keep_on_host || strcmp(value, "device") == 0) return true;
+      tide_tool_wrong_usage(&usage, "--keep %s: expected device or host", value);
       return false;
     default: return true;
   }

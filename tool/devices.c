@@ -100,7 +100,8 @@ static enum tide_status make_file(void *self, const struct tide_device_request *
 static enum tide_status make_vulkan(void *self, const struct tide_device_request *request,
                                     struct tide_device **out_device, struct tide_diag *diag) {
   struct tide_vulkan_params params = {.struct_size = sizeof params,
-                                      .label = request->device->label};
+                                      .label = request->device->label,
+                                      .keep_on_host = request->keep_on_host};
   (void)self;
   for (size_t i = 0; i < request->device->option_count; i++) {
     const struct tide_plan_option *option = &request->device->options[i];

@@ -11,7 +11,7 @@ struct tide_job {
   struct tide_tool_program program;
   const char *input, *output, *trace_path;
   enum tide_run_mode baseline; /* TIDE_RUN_TRACKED: none */
-  bool check, json, paused, go_on;
+  bool check, json, paused, go_on, keep_on_host;
   bool repeat_given;
   uint64_t repeat, seed, memory;
   const struct tide_platform *platform;

@@ -187,6 +187,7 @@ struct tide_backend {
    * together; 0: the device keeps no waits. Bounds the memory, and the number of operations that
    * start before one of a higher priority. */
   uint32_t ahead;
+  bool keep_on_host; /* works are given only when all that they wait for is over, to compare */
   uint32_t hardware_queues; /* 0: 1 */
   /* Devices with the same address here wait for each other's submissions. NULL: only for their own.
    */

@@ -43,6 +43,7 @@ extern "C" {
 struct tide_device_request {
   struct tide_context *context;
   const struct tide_plan_device *device; /* the label, and the options with their locations */
+  bool keep_on_host;                     /* from tide_run_params */
 };
 
 /* A kind of device, for `device NAME KIND`. */
@@ -56,8 +57,8 @@ struct tide_device_kind {
                            struct tide_device **out_device, struct tide_diag *diag);
   /* Describes the device in this run ("2 workers"); returns the length. May be NULL. */
   size_t (*describe)(void *self, const struct tide_device *device, char *buffer, size_t size);
-  /* Returns the source of the run's buffers, for devices whose bodies need memory of theirs; at most
-   * one device of a run does. NULL: the bodies use any memory of the host. */
+  /* Returns the source of the run's buffers, for devices whose bodies need memory of theirs; at
+   * most one device of a run does. NULL: the bodies use any memory of the host. */
   const struct tide_memory_source *(*memory)(void *self, struct tide_device *device);
   void *self;
 };
@@ -144,12 +145,13 @@ struct tide_run_params {
   bool submit_only; /* with paused: nothing starts at all, and no file is opened; the result shows
                        the decisions of submission */
   bool check;       /* check mode of the scheduler; `finding` is called for each ordering error */
-  bool stop_early;  /* the first failure ends the run; else everything that does not depend on it
-                       goes on */
-  size_t memory;    /* maximum bytes of all buffers; 0: no limit */
-  size_t align;     /* alignment of buffers; 0: 64 */
-  uint8_t frontier; /* capacity of frontiers, in entries; 0: one for each queue and collective, at
-                       most 255 */
+  bool keep_on_host; /* the host keeps the waits of devices that run ahead, to compare */
+  bool stop_early;   /* the first failure ends the run; else everything that does not depend on it
+                        goes on */
+  size_t memory;     /* maximum bytes of all buffers; 0: no limit */
+  size_t align;      /* alignment of buffers; 0: 64 */
+  uint8_t frontier;  /* capacity of frontiers, in entries; 0: one for each queue and collective, at
+                        most 255 */
   uint32_t capacity; /* operations of a queue without a declared capacity; 0: all, at most 1024 */
   const struct tide_run_stand_in *stand_in; /* not for sequential runs; NULL: none */
   const struct tide_sink *sink;             /* receives all events; may be NULL */

@@ -61,6 +61,7 @@ struct tide_vulkan_params {
   const char *label; /* copied, cut at 31 bytes; NULL: "vulkan" */
   uint32_t ahead;    /* operations of a VkQueue that are submitted and not over, at most
                         TIDE_VULKAN_AHEAD_MOST; 0: 64 */
+  bool keep_on_host; /* each operation is submitted only when it may start, to compare */
 
   /* ---- a VkDevice of the application, with the feature timelineSemaphore enabled ---- */
   VkInstance instance; /* NULL: a VkDevice is opened by name */

@@ -46,7 +46,7 @@ static enum tide_status make_device(struct tide_run *run, size_t index, struct t
   for (size_t i = 0; i < run->params.kind_count && !kind; i++)
     if (strcmp(run->params.kinds[i].name, device->kind) == 0) kind = &run->params.kinds[i];
   if (!kind) return unknown_kind(run, device, diag);
-  struct tide_device_request request = {run->context, device};
+  struct tide_device_request request = {run->context, device, run->params.keep_on_host};
   struct tide_diag own = {.status = TIDE_OK};
   enum tide_status status = kind->open(kind->self, &request, &made->device, &own);
   if (status == TIDE_OK) {

@@ -172,6 +172,7 @@ enum tide_status tide_vulkan_open(struct tide_context *context,
                                  .stop = stop,
                                  .self = vulkan,
                                  .ahead = vulkan->ahead,
+                                 .keep_on_host = own.keep_on_host,
                                  .hardware_queues = vulkan->lane_count};
   if (status == TIDE_OK)
     status = tide_device_open(context, &backend, own.label ? own.label : "vulkan", out_device);

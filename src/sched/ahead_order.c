@@ -97,7 +97,8 @@ bool tide_ahead_waits_inside(const struct tide_op *op) {
 }
 
 bool tide_ahead_is_kept(const struct tide_op *op) {
-  return op->status || op->asks || op->flags & TIDE_RECOVER || tide_ahead_waits_inside(op);
+  return op->queue->device->backend->keep_on_host || op->status || op->asks ||
+         op->flags & TIDE_RECOVER || tide_ahead_waits_inside(op);
 }
 
 /* Has the backend listen for a submission, unless it listens for an earlier one. */

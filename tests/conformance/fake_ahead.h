@@ -21,7 +21,7 @@ struct fake_group {
 
 struct fake_ahead_params {
   uint32_t ahead, hardware_queues; /* 0: 8; 0: 2 */
-  bool out_of_order;
+  bool out_of_order, keep_on_host;
   uint64_t seed;
   struct fake_group *group; /* NULL: one of its own */
   /* Returns the status of recording; not TIDE_OK: the body fails. NULL: it never does. */

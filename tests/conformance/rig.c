@@ -52,6 +52,7 @@ static enum tide_status record_cell(const struct tide_work *work) {
 static void ahead_open(struct rig *rig) {
   struct fake_ahead_params params = {.ahead = rig->kind->number,
                                      .out_of_order = !rig->kind->in_order,
+                                     .keep_on_host = !strcmp(rig->kind->name, "aheadhost"),
                                      .seed = 7,
                                      .record = record_cell};
   (void)fake_ahead_open(rig->context, &params, &rig->device);
@@ -182,29 +183,18 @@ static void vulkan_open(struct rig *rig) {
 #define SIMAHEAD sim_ahead_open, true, true
 
 const struct rig_kind rig_kinds[] = {
-    {"cpu1", true, true, 1, CPU},
-    {"cpu2", true, true, 2, CPU},
-    {"cpu4", true, true, 4, CPU},
-    {"ring", false, false, 64, RING},
-    {"ring1", false, false, 1, RING},
-    {"threads", false, false, 64, THREADS},
-    {"threads1", false, false, 1, THREADS},
-    {"inorder", true, true, 1, FAKE},
-    {"shuffled", false, true, 32, FAKE},
-    {"sim1", true, true, 1, SIM},
-    {"sim4", true, true, 4, SIM},
-    {"simmed", false, true, 32, SIM},
-    {"mockcuda", true, false, 16, MOCK},
-    {"mockcuda1", true, false, 1, MOCK},
-    {"cuda", true, false, 16, CUDA},
-    {"ahead1", true, true, 1, AHEAD},
-    {"ahead", true, true, 8, AHEAD},
-    {"aheadmix", false, true, 8, AHEAD},
-    {"vulkan1", false, false, 1, VULKAN},
-    {"vulkan", false, false, 16, VULKAN},
-    {"simahead1", true, true, 1, SIMAHEAD},
-    {"simahead", true, true, 8, SIMAHEAD},
-    {"simaheadmix", false, true, 8, SIMAHEAD},
+    {"cpu1", true, true, 1, CPU},           {"cpu2", true, true, 2, CPU},
+    {"cpu4", true, true, 4, CPU},           {"ring", false, false, 64, RING},
+    {"ring1", false, false, 1, RING},       {"threads", false, false, 64, THREADS},
+    {"threads1", false, false, 1, THREADS}, {"inorder", true, true, 1, FAKE},
+    {"shuffled", false, true, 32, FAKE},    {"sim1", true, true, 1, SIM},
+    {"sim4", true, true, 4, SIM},           {"simmed", false, true, 32, SIM},
+    {"mockcuda", true, false, 16, MOCK},    {"mockcuda1", true, false, 1, MOCK},
+    {"cuda", true, false, 16, CUDA},        {"ahead1", true, true, 1, AHEAD},
+    {"ahead", true, true, 8, AHEAD},        {"aheadmix", false, true, 8, AHEAD},
+    {"aheadhost", true, true, 8, AHEAD},    {"vulkan1", false, false, 1, VULKAN},
+    {"vulkan", false, false, 16, VULKAN},   {"simahead1", true, true, 1, SIMAHEAD},
+    {"simahead", true, true, 8, SIMAHEAD},  {"simaheadmix", false, true, 8, SIMAHEAD},
 };
 const size_t rig_kind_count = sizeof rig_kinds / sizeof rig_kinds[0];
 

@@ -19,6 +19,26 @@ TEST(a_sequential_backend_cannot_run_ahead) {
   tide_context_destroy(context);
 }
 
+/* Nothing is given before all that it waits for is over. */
+TEST(the_host_may_keep_all_waits) {
+  struct hand_device d = {.kicks = 0};
+  open_context();
+  struct tide_backend backend = backend_of(&d, 4, 2);
+  backend.keep_on_host = true;
+  CHECK_OK(tide_device_open(context, &backend, "hand", &d.device));
+  struct tide_queue *first = open_queue(&d, 0, 8, 8), *second = open_queue(&d, 1, 8, 8);
+  struct tide_timeline *line = open_timeline();
+  submit(first, &plain, NULL, line);
+  submit(first, &plain, NULL, NULL);
+  submit(second, &plain, line, NULL);
+  commit(&d, give(&d));
+  CHECK(give(&d) == NULL);
+  tide_device_over(d.device, 0, 1);
+  for (int i = 0; i < 2; i++) commit(&d, give(&d));
+  CHECK(give(&d) == NULL);
+  CLOSE(&d);
+}
+
 static void run_one(struct hand_device *d, struct tide_queue *queue) {
   submit(queue, &plain, NULL, NULL);
   commit(d, give(d));
@@ -399,13 +419,13 @@ TEST(despite_a_broken_point_its_work_is_waited_for) {
   CLOSE(&d);
 }
 
-TEST_MAIN(CASE(a_sequential_backend_cannot_run_ahead), CASE(a_slot_of_the_group_is_used_again),
-          CASE(a_closing_device_is_no_ones_to_wait_for), CASE(an_end_may_come_before_the_return),
-          CASE(a_blocked_submit_is_heard), CASE(an_operation_that_is_kept_is_heard),
-          CASE(a_cancel_is_heard), CASE(a_wait_for_a_frontier_is_heard),
-          CASE(the_end_before_a_body_that_waits_is_heard), CASE(a_full_window_ages_no_queue),
-          CASE(a_waiting_operation_lends_its_priority), CASE(no_queue_starves_behind_a_full_window),
-          CASE(a_held_back_priority_rises_again),
+TEST_MAIN(CASE(a_sequential_backend_cannot_run_ahead), CASE(the_host_may_keep_all_waits),
+          CASE(a_slot_of_the_group_is_used_again), CASE(a_closing_device_is_no_ones_to_wait_for),
+          CASE(an_end_may_come_before_the_return), CASE(a_blocked_submit_is_heard),
+          CASE(an_operation_that_is_kept_is_heard), CASE(a_cancel_is_heard),
+          CASE(a_wait_for_a_frontier_is_heard), CASE(the_end_before_a_body_that_waits_is_heard),
+          CASE(a_full_window_ages_no_queue), CASE(a_waiting_operation_lends_its_priority),
+          CASE(no_queue_starves_behind_a_full_window), CASE(a_held_back_priority_rises_again),
           CASE(nothing_waits_natively_behind_a_body_that_waits),
           CASE(a_point_that_breaks_early_fails_its_waiter),
           CASE(despite_a_broken_point_its_work_is_waited_for),
