@@ -226,6 +226,47 @@ TEST(pool_of_the_drivers_memory) {
   close_rig();
 }
 
+static void submit_copy(struct tide_queue *queue, struct tide_buffer *buffer, const void *from) {
+  struct copy c = {tide_buffer_data(buffer), from, tide_buffer_size(buffer)};
+  struct tide_operation operation = {
+      .body = &copy_class, TIDE_ARGUMENTS(c), TIDE_USES({buffer, TIDE_WRITE, 0, 0})};
+  CHECK_OK(tide_queue_submit(queue, &operation, NULL, NULL));
+}
+
+/* Memory that one queue has freed is another's before its last use has even started: the device
+ * keeps the wait for that. */
+TEST(gaps_are_closed_by_the_device) {
+  open_rig(NULL);
+  CHECK_OK(tide_vulkan_share(rig.gpu, rig.memory, SIZE, NULL));
+  memset(rig.memory, 1, 4096);
+  memset(rig.memory + 4096, 2, 4096);
+  struct tide_pool_params params = {.struct_size = sizeof params,
+                                    .source = tide_vulkan_memory(rig.gpu),
+                                    .chunk = 4096,
+                                    .limit = 4096};
+  struct tide_pool *pool;
+  struct tide_queue *second;
+  struct tide_buffer *before, *after;
+  struct tide_context_stats stats;
+  CHECK_OK(tide_pool_create(rig.context, &params, &pool));
+  CHECK_OK(tide_queue_create(rig.gpu, NULL, &second));
+  tide_context_pause(rig.context);
+  CHECK_OK(tide_queue_alloc(rig.queue, pool, 4096, "before", &before));
+  submit_copy(rig.queue, before, rig.memory);
+  tide_queue_free(rig.queue, before);
+  CHECK_OK(tide_queue_alloc(second, pool, 4096, "after", &after));
+  submit_copy(second, after, rig.memory + 4096);
+  tide_context_resume(rig.context);
+  CHECK_OK(tide_queue_drain(second, TIDE_FOREVER));
+  tide_context_stats(rig.context, &stats);
+  CHECK_EQ_U64(stats.waits_by_device, 1);
+  CHECK(!memcmp(tide_buffer_data(after), rig.memory + 4096, 4096));
+  tide_queue_free(second, after);
+  CHECK_OK(tide_pool_destroy(pool));
+  tide_queue_destroy(second);
+  close_rig();
+}
+
 /* ---- kernels -------------------------------------------------------------------------- */
 
 /* void main() {}, with a local size of 1 */
@@ -323,4 +364,5 @@ TEST(wrong_kernels) {
 
 TEST_MAIN(CASE(shared_memory_is_the_same), CASE(wrong_copies_fail), CASE(blocks_are_found),
           CASE(wrong_sharing), CASE(no_imports), CASE(pool_of_imported_memory),
-          CASE(pool_of_the_drivers_memory), CASE(dispatches), CASE(wrong_kernels))
+          CASE(pool_of_the_drivers_memory), CASE(gaps_are_closed_by_the_device), CASE(dispatches),
+          CASE(wrong_kernels))

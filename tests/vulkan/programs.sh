@@ -54,6 +54,18 @@ swiftshader_icd() {
   echo "$1/swiftshader_icd.json"
 }
 
+# Prints why the example NAME cannot run here; fails if it can.
+program_lacks() {
+  case $1 in *_vulkan) ;; *) return 1 ;; esac
+  if [ "${TEST_KIND-plain}" != plain ]; then
+    echo "a Vulkan driver under a sanitizer"
+    return
+  fi
+  printf 'device gpu vulkan\nqueue q on gpu\nq: nop\n' >lacks.tide
+  ! "$TIDEMARK" run lacks.tide 2>&1 >/dev/null | grep "there is no Vulkan" || return 0
+  return 1
+}
+
 # ---- scripts ----
 
 # A word that sh reads as TEXT: "$(quoted TEXT)".
