@@ -140,6 +140,32 @@ TEST(wrong_copies_fail) {
   close_rig();
 }
 
+/* Two VkDevices take turns on the same memory: the host carries each wait from one to the other. */
+TEST(two_devices_share_memory) {
+  struct tide_device *gpus[2];
+  struct tide_queue *queues[2];
+  const uint64_t rounds = 50;
+  open_rig(NULL);
+  gpus[0] = rig.gpu, queues[0] = rig.queue;
+  CHECK_OK(tide_vulkan_open(rig.context, NULL, &gpus[1], NULL));
+  CHECK_OK(tide_queue_create(gpus[1], NULL, &queues[1]));
+  for (int i = 0; i < 2; i++) CHECK_OK(tide_vulkan_share(gpus[i], rig.memory, SIZE, NULL));
+  memset(rig.memory, 3, 64);
+  for (uint64_t i = 0; i < rounds; i++) {
+    struct copy c = {rig.memory + 64 * (i + 1), rig.memory + 64 * i, 64};
+    struct tide_operation operation = {.body = &copy_class,
+                                       TIDE_ARGUMENTS(c),
+                                       TIDE_WAITS({rig.done, i}),
+                                       TIDE_SIGNALS(TIDE_SIGNAL(rig.done, i + 1))};
+    CHECK_OK(tide_queue_submit(queues[i % 2], &operation, NULL, NULL));
+  }
+  CHECK_OK(tide_timeline_wait(rig.done, rounds, TIDE_FOREVER));
+  CHECK(!memcmp(rig.memory, rig.memory + 64 * rounds, 64));
+  tide_queue_destroy(queues[1]);
+  tide_device_close(gpus[1]);
+  close_rig();
+}
+
 /* ---- sharing -------------------------------------------------------------------------- */
 
 static enum tide_status find(size_t offset, size_t size, struct tide_vulkan_range *out_range) {
@@ -362,7 +388,7 @@ TEST(wrong_kernels) {
   close_rig();
 }
 
-TEST_MAIN(CASE(shared_memory_is_the_same), CASE(wrong_copies_fail), CASE(blocks_are_found),
-          CASE(wrong_sharing), CASE(no_imports), CASE(pool_of_imported_memory),
-          CASE(pool_of_the_drivers_memory), CASE(gaps_are_closed_by_the_device), CASE(dispatches),
-          CASE(wrong_kernels))
+TEST_MAIN(CASE(shared_memory_is_the_same), CASE(wrong_copies_fail), CASE(two_devices_share_memory),
+          CASE(blocks_are_found), CASE(wrong_sharing), CASE(no_imports),
+          CASE(pool_of_imported_memory), CASE(pool_of_the_drivers_memory),
+          CASE(gaps_are_closed_by_the_device), CASE(dispatches), CASE(wrong_kernels))
