@@ -34,6 +34,41 @@ static PFN_vkVoidFunction VKAPI_CALL instance_proc(VkInstance instance, const ch
   return (PFN_vkVoidFunction)device_proc;
 }
 
+/* A driver whose n-th object cannot be made. What the others leave behind, validation layers tell.
+ */
+static uint32_t objects_left; /* until one is refused */
+#define OBJECTS(X)                                                                                 \
+  X(CreateBuffer, VkBufferCreateInfo, VkBuffer)                                                    \
+  X(AllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory)                                          \
+  X(CreateDescriptorSetLayout, VkDescriptorSetLayoutCreateInfo, VkDescriptorSetLayout)             \
+  X(CreatePipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)                            \
+  X(CreateShaderModule, VkShaderModuleCreateInfo, VkShaderModule)                                  \
+  X(CreateDescriptorPool, VkDescriptorPoolCreateInfo, VkDescriptorPool)
+#define REFUSING(name, info, handle)                                                               \
+  static PFN_vk##name real_##name;                                                                 \
+  static VkResult VKAPI_CALL try_##name(VkDevice device, const info *create,                       \
+                                        const VkAllocationCallbacks *allocator, handle *out) {     \
+    if (objects_left && --objects_left == 0) return VK_ERROR_OUT_OF_DEVICE_MEMORY;                 \
+    return real_##name(device, create, allocator, out);                                            \
+  }
+OBJECTS(REFUSING)
+static PFN_vkVoidFunction VKAPI_CALL refusing_device_proc(VkDevice device, const char *name) {
+  PFN_vkVoidFunction found = loader_device_proc(device, name);
+#define REFUSE(kind, info, handle)                                                                 \
+  if (!strcmp(name, "vk" #kind)) {                                                                 \
+    real_##kind = (PFN_vk##kind)found;                                                             \
+    return (PFN_vkVoidFunction)try_##kind;                                                         \
+  }
+  OBJECTS(REFUSE)
+  return found;
+}
+static PFN_vkVoidFunction VKAPI_CALL refusing_proc(VkInstance instance, const char *name) {
+  PFN_vkVoidFunction found = loader_proc(instance, name);
+  if (strcmp(name, "vkGetDeviceProcAddr") != 0) return found;
+  loader_device_proc = (PFN_vkGetDeviceProcAddr)found;
+  return (PFN_vkVoidFunction)refusing_device_proc;
+}
+
 static void open_rig(PFN_vkGetInstanceProcAddr get_proc) {
   struct tide_diag diag;
   struct tide_vulkan_params params = {.struct_size = sizeof params, .get_proc = get_proc};
@@ -58,11 +93,15 @@ static void close_rig(void) {
   CHECK(munmap(rig.memory, SIZE) == 0);
 }
 
-/* Opens a device without imports, on the loader that the first device has found. */
-static void open_without_imports(void) {
+/* Finds the loader, by a device that is closed again. */
+static void find_loader(void) {
   open_rig(NULL);
   loader_proc = rig.info.get_proc;
   close_rig();
+}
+
+static void open_without_imports(void) {
+  find_loader();
   open_rig(instance_proc);
   CHECK(!rig.info.share_alignment);
 }
@@ -388,7 +427,48 @@ TEST(wrong_kernels) {
   close_rig();
 }
 
+/* Shares memory, takes some from a pool, and dispatches. False: something was refused. */
+static bool use_all(void) {
+  const struct tide_vulkan_kernel kernel = {"most", nothing, sizeof nothing, 2, 16};
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .source = tide_vulkan_memory(rig.gpu), .chunk = 4096};
+  struct tide_pool *pool;
+  struct tide_buffer *buffer = NULL;
+  struct tide_failure failure;
+  struct tide_diag diag;
+  enum tide_status shared = tide_vulkan_share(rig.gpu, rig.memory, SIZE, &diag);
+  if (shared != TIDE_OK) CHECK(strstr(diag.text, "VK_ERROR_OUT_OF_DEVICE_MEMORY"));
+  CHECK_OK(tide_pool_create(rig.context, &params, &pool));
+  enum tide_status allocated = tide_queue_alloc(rig.queue, pool, 100, "buffer", &buffer);
+  if (buffer) tide_queue_free(rig.queue, buffer);
+  CHECK_OK(tide_pool_destroy(pool));
+  enum tide_status dispatched = TIDE_OK;
+  if (shared == TIDE_OK) dispatched = dispatch(&kernel, 1, 1, &failure);
+  if (dispatched != TIDE_OK) CHECK(strstr(failure.text, "VK_ERROR_OUT_OF_DEVICE_MEMORY"));
+  const enum tide_status all[] = {shared, allocated, dispatched};
+  for (int i = 0; i < 3; i++) CHECK(all[i] == TIDE_OK || all[i] == TIDE_NOMEM);
+  return shared == TIDE_OK && allocated == TIDE_OK && dispatched == TIDE_OK;
+}
+
+/* Each object can be refused, and the device goes on. */
+TEST(objects_are_refused) {
+  uint32_t refused = 0;
+  find_loader();
+  for (uint32_t n = 1;; n++) {
+    open_rig(refusing_proc);
+    objects_left = n;
+    refused += !use_all();
+    if (objects_left) break;
+    tide_vulkan_unshare(rig.gpu, rig.memory);
+    CHECK(use_all());
+    close_rig();
+  }
+  close_rig();
+  CHECK(refused >= 6);
+}
+
 TEST_MAIN(CASE(shared_memory_is_the_same), CASE(wrong_copies_fail), CASE(two_devices_share_memory),
           CASE(blocks_are_found), CASE(wrong_sharing), CASE(no_imports),
           CASE(pool_of_imported_memory), CASE(pool_of_the_drivers_memory),
-          CASE(gaps_are_closed_by_the_device), CASE(dispatches), CASE(wrong_kernels))
+          CASE(gaps_are_closed_by_the_device), CASE(dispatches), CASE(objects_are_refused),
+          CASE(wrong_kernels))
