@@ -13,17 +13,17 @@
 
 /* ---- the submitting thread ------------------------------------------------------------- */
 
-/* Exchanges until nothing more may go out. TIDE_LOST: the VkDevice is. */
-static enum tide_status exchange_works(struct tide_vulkan *vulkan) {
+/* Exchanges until nothing more may go out. Returns the error that loses the device. */
+static VkResult exchange_works(struct tide_vulkan *vulkan) {
   struct tide_work *works[TIDE_VULKAN_AT_ONCE];
   size_t done = 0, count;
   while ((count = tide_device_exchange(vulkan->device, works, done, works, TIDE_VULKAN_AT_ONCE,
                                        NULL))) {
-    enum tide_status status = tide_vulkan_submit(vulkan, works, count);
-    if (status != TIDE_OK) return status;
+    VkResult result = tide_vulkan_submit(vulkan, works, count);
+    if (result != VK_SUCCESS) return result;
     done = count;
   }
-  return TIDE_OK;
+  return VK_SUCCESS;
 }
 
 /* Waits until the VkQueue touches no memory any more. A lost VkDevice answers in finite time; any
@@ -41,11 +41,11 @@ static void wait_until_idle(struct tide_vulkan_lane *lane) {
 }
 
 /* Loses the device, and waits until it touches no memory any more. */
-static void lose_device(struct tide_vulkan *vulkan) {
+static void lose_device(struct tide_vulkan *vulkan, VkResult result) {
   vulkan->frame.failure.status = TIDE_OK;
-  enum tide_status status = tide_status_of_vulkan(VK_ERROR_DEVICE_LOST);
-  struct tide_failure why = *tide_body_failure(&vulkan->frame, status);
-  tide_store_release(&vulkan->lost, (uint32_t)TIDE_LOST);
+  struct tide_failure why = *tide_body_failure(&vulkan->frame, tide_status_of_vulkan(result));
+  why.status = TIDE_LOST;
+  tide_store_release(&vulkan->lost, (int32_t)result);
   tide_vulkan_kick(vulkan);
   tide_device_lose_for(vulkan->device, &why);
   for (uint32_t i = 0; i < vulkan->lane_count; i++) wait_until_idle(&vulkan->lanes[i]);
@@ -58,10 +58,10 @@ static void submitting_main(void *argument) {
   (void)tide_body_frame_set(&vulkan->frame);
   for (;;) {
     uint32_t news = tide_load_acquire(&vulkan->news);
-    enum tide_status status = exchange_works(vulkan);
-    if (status == TIDE_OK) status = (enum tide_status)tide_load_acquire(&vulkan->lost);
-    if (status != TIDE_OK) {
-      lose_device(vulkan);
+    VkResult result = exchange_works(vulkan);
+    if (result == VK_SUCCESS) result = (VkResult)tide_load_acquire(&vulkan->lost);
+    if (result != VK_SUCCESS) {
+      lose_device(vulkan, result);
       return;
     }
     if (tide_load_acquire(&vulkan->stop)) return;

@@ -78,7 +78,7 @@ struct tide_vulkan {
   struct tide_thread *submitting;
   uint32_t news;                      /* atomic, waited on: counts kicks */
   uint32_t stop;                      /* atomic */
-  uint32_t lost;                      /* atomic: enum tide_status; TIDE_OK: not lost */
+  int32_t lost;                       /* atomic: the VkResult that lost it; VK_SUCCESS: not lost */
   struct tide_body_frame frame;       /* the submitting thread's */
   struct tide_vulkan_slot *recording; /* by the submitting thread */
   struct tide_vulkan_memory memory;
@@ -95,10 +95,10 @@ enum tide_status tide_vulkan_lane_init(struct tide_vulkan *vulkan, uint32_t inde
 void tide_vulkan_lane_fini(struct tide_vulkan_lane *lane);
 
 /* ---- vulkan_submit.c ---- */
-/* Records and submits the works. Each gets its status: TIDE_OK, it is out; else it is refused. The
- * result is TIDE_LOST if the VkDevice is. */
-enum tide_status tide_vulkan_submit(struct tide_vulkan *vulkan, struct tide_work *const *works,
-                                    size_t count);
+/* Records and submits the works. Each gets its status: TIDE_OK, it is out; else it is refused. An
+ * error loses the device: works may run. */
+VkResult tide_vulkan_submit(struct tide_vulkan *vulkan, struct tide_work *const *works,
+                            size_t count);
 
 /* ---- vulkan_memory.c ---- */
 void tide_vulkan_memory_init(struct tide_vulkan *vulkan);

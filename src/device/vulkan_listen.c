@@ -13,7 +13,7 @@ void tide_vulkan_kick(struct tide_vulkan *vulkan) {
 }
 
 static void note_loss(struct tide_vulkan *vulkan) {
-  tide_store_release(&vulkan->lost, (uint32_t)TIDE_LOST);
+  tide_store_release(&vulkan->lost, (int32_t)VK_ERROR_DEVICE_LOST);
   tide_vulkan_kick(vulkan);
 }
 

@@ -124,26 +124,27 @@ static void prepare_work(struct tide_vulkan_lane *lane, struct batch *batch, str
   add_submission(lane, batch, work, submission, &slot->commands);
 }
 
-/* A call that fails has submitted none of its batches. */
-static enum tide_status submit_batch(struct tide_vulkan_lane *lane, struct batch *batch) {
+/* A call that fails for want of memory has submitted none of its batches. Any other error leaves
+ * open which of them run: then the VkDevice counts as lost. */
+static VkResult submit_batch(struct tide_vulkan_lane *lane, struct batch *batch) {
   struct tide_vulkan *vulkan = lane->vulkan;
-  if (!batch->count) return TIDE_OK;
+  if (!batch->count) return VK_SUCCESS;
   if (vulkan->lock) vulkan->lock(vulkan->lock_self, lane->queue.queue);
   VkResult result =
       vulkan->driver.QueueSubmit(lane->queue.queue, batch->count, batch->submits, VK_NULL_HANDLE);
   if (vulkan->unlock) vulkan->unlock(vulkan->lock_self, lane->queue.queue);
-  if (result == VK_SUCCESS) return TIDE_OK;
+  if (result != VK_ERROR_OUT_OF_HOST_MEMORY && result != VK_ERROR_OUT_OF_DEVICE_MEMORY)
+    return result;
   vulkan->frame.failure.status = TIDE_OK;
   enum tide_status status = tide_status_of_vulkan(result);
-  if (status == TIDE_LOST) return TIDE_LOST;
   lane->recorded = batch->recorded;
   for (uint32_t i = 0; i < batch->count; i++)
     tide_work_fail(batch->works[i], tide_body_failure(&vulkan->frame, status));
-  return TIDE_OK;
+  return VK_SUCCESS;
 }
 
-enum tide_status tide_vulkan_submit(struct tide_vulkan *vulkan, struct tide_work *const *works,
-                                    size_t count) {
+VkResult tide_vulkan_submit(struct tide_vulkan *vulkan, struct tide_work *const *works,
+                            size_t count) {
   struct tide_submission submissions[TIDE_VULKAN_AT_ONCE];
   for (size_t i = 0; i < count; i++) tide_work_submission(works[i], &submissions[i]);
   for (uint32_t l = 0; l < vulkan->lane_count; l++) {
@@ -153,8 +154,8 @@ enum tide_status tide_vulkan_submit(struct tide_vulkan *vulkan, struct tide_work
     batch.recorded = lane->recorded;
     for (size_t i = 0; i < count; i++)
       if (submissions[i].hardware_queue == l) prepare_work(lane, &batch, works[i], &submissions[i]);
-    enum tide_status status = submit_batch(lane, &batch);
-    if (status != TIDE_OK) return status;
+    VkResult result = submit_batch(lane, &batch);
+    if (result != VK_SUCCESS) return result;
   }
-  return TIDE_OK;
+  return VK_SUCCESS;
 }

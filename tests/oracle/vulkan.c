@@ -2,7 +2,8 @@
  *
  * Random programs on several queues of several VkQueues, and on a CPU. Once they are over, each
  * operation must have started behind all that it waits for, directly or not, as the calls of the
- * driver order it: execution and memory. The driver refuses calls, or loses the device. */
+ * driver order it: execution and memory. The driver refuses calls, or loses the device: at random,
+ * and at every call of small programs. */
 #include "harness.h"
 
 #include "vulkan_recorder.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUEUES = 6, OPERATIONS = 60, WAITS = 3 };
+enum { QUEUES = 6, OPERATIONS = 60, FEW_OPERATIONS = 8, WAITS = 3 };
 
 /* Operations by number, from 0. `behind`: those that must be over before it starts, as bits. */
 struct op {
@@ -29,7 +30,9 @@ static struct program {
   struct tide_random random;
   struct tide_context *context;
   struct tide_device *gpu, *cpu;
-  int queue_count, count;
+  uint64_t seed;
+  int queue_count, count, most;
+  bool has_cpu;
   bool on_cpu[QUEUES];
   struct tide_queue *queues[QUEUES];
   struct tide_timeline *lines[QUEUES];
@@ -40,8 +43,8 @@ static struct program {
 _Static_assert(OPERATIONS <= 64, "sets of operations are words");
 
 /* Threads decide which operation is wrong first, so the failure does not say. */
-static void wrong(uint64_t seed, const char *what) {
-  fprintf(stderr, "seed %llu, of %d operations\n", (unsigned long long)seed, program.count);
+static void wrong(const char *what) {
+  fprintf(stderr, "seed %llu, of %d operations\n", (unsigned long long)program.seed, program.count);
   FAIL("%s", what);
 }
 
@@ -53,8 +56,7 @@ static void check_cpu_waits(const struct op *op) {
     const struct op *on = &program.ops[op->waits[i]];
     if (!on->on_cpu && !op->on_cpu) continue;
     if (tide_timeline_query(program.lines[on->queue]) < on->value)
-      FAIL("operation %d goes before operation %d has ended", (int)(op - program.ops),
-           (int)(on - program.ops));
+      wrong("an operation goes before one of the CPU that it waits for");
   }
 }
 
@@ -76,22 +78,26 @@ static const struct tide_body_class on_cpu = {.name = "look", .host = run};
 
 /* ---- a program ------------------------------------------------------------------------ */
 
-static void open_program(uint64_t seed, uint32_t vk_queues) {
+/* False: the driver refused, and the reason was given. */
+static bool open_device(const struct recorder_params *how) {
   struct tide_vulkan_params params;
-  struct recorder_params how = {.seed = seed,
-                                .queue_count = vk_queues,
-                                .ahead = (uint32_t)(1 + draw(8)),
-                                .refuse = draw(4) ? 0 : 20,
-                                .lose = draw(6) ? 0 : (uint32_t)(1 + draw(30)),
-                                .silent = draw(2),
-                                .die = draw(6) ? 0 : (uint32_t)(1 + draw(30))};
-  recorder_open(&how, &params);
+  struct tide_diag diag = {.text = ""};
+  recorder_open(how, &params);
   CHECK_OK(tide_context_create(NULL, &program.context));
-  CHECK_OK(tide_vulkan_open(program.context, &params, &program.gpu, NULL));
+  enum tide_status status = tide_vulkan_open(program.context, &params, &program.gpu, &diag);
+  if (status == TIDE_OK) return true;
+  if (!strstr(diag.text, "creating ") || !strstr(diag.text, ": the Vulkan driver answers "))
+    wrong("a device that cannot be opened does not say why");
+  if (status != TIDE_NOMEM && status != TIDE_FAILED)
+    wrong("a device that cannot be opened gives another error");
+  return false;
+}
+
+static void make_queues(uint32_t vk_queues) {
   CHECK_OK(tide_cpu_open(program.context, NULL, &program.cpu));
   program.queue_count = (int)(2 + draw(QUEUES - 1));
   for (int q = 0; q < program.queue_count; q++) {
-    bool cpu = q == 0 && draw(2);
+    bool cpu = q == 0 && program.has_cpu;
     struct tide_queue_params queue = {.struct_size = sizeof queue,
                                       .hardware_queue = cpu ? 0 : 1 + (uint32_t)(draw(vk_queues))};
     CHECK_OK(tide_queue_create(cpu ? program.cpu : program.gpu, &queue, &program.queues[q]));
@@ -160,52 +166,82 @@ static void order_operations(void) {
 }
 
 /* Each submitted operation was behind all that it had to be behind. */
-static void check_order(uint64_t seed) {
+static void check_order(void) {
   for (int i = 0; i < program.count; i++) {
     struct recorder_submission own = recorder_find((uint32_t)i);
     for (int j = 0; own.number && j < program.count; j++) {
       struct recorder_submission on = recorder_find((uint32_t)j);
       if (!(program.ops[i].behind >> j & 1) || !on.number) continue;
       if (own.gate[on.queue] < on.number)
-        wrong(seed, "an operation does not start behind one that it waits for");
+        wrong("an operation does not start behind one that it waits for");
     }
   }
 }
 
 /* A loss after the last end need not be noticed. */
-static bool has_lost_operations(void) {
+static bool has_failed_operations(enum tide_status with) {
   for (int q = 0; q < program.queue_count; q++)
-    if (tide_timeline_status(program.lines[q]) == TIDE_LOST) return true;
+    if (tide_timeline_status(program.lines[q]) == with) return true;
   return false;
 }
 
-static void close_program(uint64_t seed) {
+/* The rarest judgement comes first: others may depend on the times of threads. */
+static void end_program(const struct recorder_params *how,
+                        void (*check)(const struct recorder_params *how)) {
   for (int q = 0; q < program.queue_count; q++) {
     int last = program.last[q];
     if (last >= 0) end_of(&program.ops[last]);
     CHECK_OK(tide_queue_drain(program.queues[q], later()));
   }
-  if (has_lost_operations() && !recorder_is_idle())
-    wrong(seed, "operations of a lost device end before it is idle");
-  const char *fault = recorder_fault();
-  if (fault) wrong(seed, fault);
+  if (has_failed_operations(TIDE_LOST) && !recorder_is_idle())
+    wrong("operations of a lost device end before it is idle");
+  if (check) check(how);
+  if (recorder_fault()) wrong(recorder_fault());
   order_operations();
-  check_order(seed);
-  tide_context_destroy(program.context);
-  fault = recorder_close();
-  if (fault) wrong(seed, fault);
+  check_order();
 }
 
-static void try_seed(uint64_t seed) {
-  program.random.state = seed;
-  program.count = 0;
-  open_program(seed, (uint32_t)(1 + draw(RECORDER_QUEUES)));
-  while (program.count < OPERATIONS && submit()) {
-    if (draw(8)) continue;
-    const struct op *op = &program.ops[draw((uint64_t)program.count)];
-    end_of(op);
+static void close_program(void) {
+  tide_context_destroy(program.context);
+  const char *fault = recorder_close();
+  if (fault) wrong(fault);
+}
+
+static void begin_program(uint64_t seed, int most) {
+  program.random.state = program.seed = seed;
+  program.count = program.queue_count = 0;
+  program.most = most;
+}
+
+/* Runs a program; `check` sees its end. */
+static void run_program(const struct recorder_params *how,
+                        void (*check)(const struct recorder_params *how)) {
+  if (open_device(how)) {
+    make_queues(how->queue_count);
+    while (program.count < program.most && submit()) {
+      if (draw(8)) continue;
+      const struct op *op = &program.ops[draw((uint64_t)program.count)];
+      end_of(op);
+    }
+    end_program(how, check);
   }
-  close_program(seed);
+  close_program();
+}
+
+/* ---- calls that fail at random -------------------------------------------------------------- */
+
+static void try_seed(uint64_t seed) {
+  begin_program(seed, OPERATIONS);
+  struct recorder_params how = {.seed = seed,
+                                .queue_count = (uint32_t)(1 + draw(RECORDER_QUEUES)),
+                                .ahead = (uint32_t)(1 + draw(8)),
+                                .refuse = draw(4) ? 0 : 20,
+                                .fail_at = draw(6) ? 0 : 1 + draw(200),
+                                .fail_with = VK_ERROR_DEVICE_LOST,
+                                .silence = (enum recorder_silence)draw(RECORDER_SILENCES),
+                                .die = draw(6) ? 0 : (uint32_t)(1 + draw(30))};
+  program.has_cpu = draw(2);
+  run_program(&how, NULL);
 }
 
 TEST(calls_of_the_driver) {
@@ -215,4 +251,73 @@ TEST(calls_of_the_driver) {
   for (uint64_t i = 1; !seed && i <= seeds; i++) try_seed(i);
 }
 
-TEST_MAIN(CASE_SECONDS(calls_of_the_driver, 300))
+/* ---- every call fails ------------------------------------------------------------------------ */
+
+/* Returns the status of operations that fail because of the call. TIDE_OK: it fails none. */
+static enum tide_status expected_status(const struct recorder_params *how) {
+  enum recorder_call call = recorder_failed();
+  if (call == RECORDER_NONE) return TIDE_OK;
+  if (how->fail_with == VK_ERROR_DEVICE_LOST) return TIDE_LOST;
+  if (call == RECORDER_LISTEN || call == RECORDER_IDLE) return TIDE_OK;
+  /* Nothing is known of the batches of such a call. */
+  if (how->fail_with == VK_ERROR_UNKNOWN && call == RECORDER_SUBMIT) return TIDE_LOST;
+  return how->fail_with == VK_ERROR_UNKNOWN ? TIDE_FAILED : TIDE_NOMEM;
+}
+
+static void check_failure(const struct recorder_params *how, const struct tide_failure *failure) {
+  bool is_loss = how->die && failure->code == (int32_t)VK_ERROR_DEVICE_LOST;
+  bool is_known = is_loss || failure->code == (int32_t)how->fail_with;
+  if (!is_known || !strstr(failure->text, "the Vulkan driver answers"))
+    wrong("an operation fails without the driver's answer");
+}
+
+/* A call fails the operations that it must, and no others. */
+static void check_statuses(const struct recorder_params *how) {
+  enum tide_status expected = expected_status(how);
+  for (int q = 0; q < program.queue_count; q++) {
+    struct tide_failure failure;
+    enum tide_status status = tide_timeline_status(program.lines[q]);
+    bool may_be = status == TIDE_OK || status == expected || (how->die && status == TIDE_LOST);
+    if (!may_be) wrong("an operation fails with another error");
+    if (status == TIDE_OK || program.last[q] < 0) continue;
+    if (tide_timeline_failure(program.lines[q], program.ops[program.last[q]].value, &failure))
+      check_failure(how, &failure);
+  }
+  bool needs_one = expected != TIDE_OK && expected != TIDE_LOST && !how->die;
+  if (needs_one && !has_failed_operations(expected)) wrong("a call fails, and no operation");
+}
+
+/* Runs a small program again and again: its first call fails, its second one … Threads decide how
+ * many calls it has. `die`: the device is lost besides. */
+static void fail_each_call(uint64_t seed, VkResult with, enum recorder_silence silence,
+                           uint32_t die) {
+  for (uint64_t n = 1;; n++) {
+    begin_program(seed, FEW_OPERATIONS);
+    struct recorder_params how = {.seed = seed,
+                                  .queue_count = (uint32_t)(1 + draw(3)),
+                                  .ahead = (uint32_t)(1 + draw(3)),
+                                  .fail_at = n,
+                                  .fail_with = with,
+                                  .silence = silence,
+                                  .die = die};
+    program.has_cpu = draw(2);
+    run_program(&how, check_statuses);
+    if (recorder_failed() == RECORDER_NONE) return;
+  }
+}
+
+TEST(each_call_fails) {
+  static const VkResult errors[] = {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
+                                    VK_ERROR_UNKNOWN};
+  uint64_t seeds = test_slowdown() > 3 ? 1 : 8;
+  for (uint64_t seed = 1; seed <= seeds; seed++) {
+    for (uint64_t i = 0; i < 3; i++) {
+      fail_each_call(seed, errors[i], RECORDER_SAYS, 0);
+      fail_each_call(seed, errors[i], RECORDER_SAYS, 1 + (uint32_t)(seed % 4));
+    }
+    for (int silence = 0; silence < RECORDER_SILENCES; silence++)
+      fail_each_call(seed, VK_ERROR_DEVICE_LOST, (enum recorder_silence)silence, 0);
+  }
+}
+
+TEST_MAIN(CASE_SECONDS(calls_of_the_driver, 300), CASE_SECONDS(each_call_fails, 300))

@@ -3,23 +3,43 @@
  * The drivers at hand run everything in order, so that a forgotten barrier changes nothing there.
  * This one keeps, for each VkQueue, what every submission waits for, and finds the first wrong
  * call: waits, barriers and scopes, external synchronisation, the life of objects. A thread ends
- * submissions at random, as their waits allow. Calls may be refused, and the device may be lost. */
+ * submissions at random, as their waits allow. Calls may be refused, and the device may be lost:
+ * with each error that the specification allows for the call. */
 #ifndef TESTS_ORACLE_VULKAN_RECORDER_H
 #define TESTS_ORACLE_VULKAN_RECORDER_H
 
 #define VK_NO_PROTOTYPES
 #include "tidemark/vulkan.h"
 
-#define RECORDER_QUEUES 4
+#define RECORDER_QUEUES TIDE_HARDWARE_QUEUES_MAX
 #define RECORDER_OPERATIONS 512
+
+/* The calls that may fail. From RECORDER_SUBMIT on, they may say that the device is lost. */
+enum recorder_call {
+  RECORDER_NONE,
+  RECORDER_CREATE, /* semaphores, pools, command buffers */
+  RECORDER_RECORD, /* the begin or the end of a command buffer */
+  RECORDER_SUBMIT,
+  RECORDER_LISTEN, /* a wait for a semaphore, or a query of its value */
+  RECORDER_IDLE    /* vkQueueWaitIdle */
+};
+
+/* A lost device may answer as if nothing were wrong. Waits succeed at once. */
+enum recorder_silence {
+  RECORDER_SAYS,    /* it does not */
+  RECORDER_STUCK,   /* nothing ends any more */
+  RECORDER_GARBAGE, /* semaphores have the value UINT64_MAX */
+  RECORDER_SILENCES
+};
 
 struct recorder_params {
   uint64_t seed;
   uint32_t queue_count, ahead;
-  uint32_t refuse; /* one call in so many is refused, of those that may be; 0: none */
-  uint32_t lose;   /* the device is lost with that call of vkQueueSubmit; 0: never */
-  uint32_t die;    /* the device is lost with that end of a submission; 0: never */
-  bool silent;     /* then waits succeed at once, and nothing has ended */
+  uint32_t refuse;    /* one call in so many is refused, of those that may be; 0: none */
+  uint64_t fail_at;   /* this one of the calls that may fail does; 0: none */
+  VkResult fail_with; /* VK_ERROR_DEVICE_LOST: the device is lost, whatever the call may say */
+  uint32_t die;       /* the device is lost with that end of a submission; 0: never */
+  enum recorder_silence silence;
 };
 
 /* A submission. */
@@ -39,7 +59,9 @@ const char *recorder_close(void);
 void recorder_mark(VkCommandBuffer commands, uint32_t id);
 /* Where the operation was submitted last. */
 struct recorder_submission recorder_find(uint32_t id);
-/* True if vkQueueWaitIdle has returned for each VkQueue. */
+/* True if vkQueueWaitIdle has returned for each VkQueue, and nothing runs. */
 bool recorder_is_idle(void);
+/* Returns the call that `fail_at` names; RECORDER_NONE: it has not come. */
+enum recorder_call recorder_failed(void);
 
 #endif
