@@ -121,7 +121,7 @@ static enum tide_status make_instance(struct tide_vulkan_driver *driver, struct 
                                  .pApplicationInfo = &application};
   uint32_t version = 0;
   enum tide_status status =
-      tide_vulkan_explain(diag, driver->EnumerateInstanceVersion(&version), "its version");
+      tide_vulkan_explain(diag, driver->EnumerateInstanceVersion(&version), "finding its version");
   if (status == TIDE_OK && version < VK_API_VERSION_1_2)
     return tide_diag_set(diag, TIDE_UNSUPPORTED, "the Vulkan loader has version %u.%u, not 1.2",
                          VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version));
@@ -139,9 +139,6 @@ static bool has_timelines(const struct tide_vulkan_driver *driver, VkPhysicalDev
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
   VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                         .pNext = &timelines};
-  VkPhysicalDeviceProperties properties;
-  driver->GetPhysicalDeviceProperties(device, &properties);
-  if (properties.apiVersion < VK_API_VERSION_1_2) return false;
   driver->GetPhysicalDeviceFeatures2(device, &features);
   return timelines.timelineSemaphore;
 }
@@ -153,18 +150,19 @@ static enum tide_status find_device(struct tide_vulkan_driver *driver, const cha
   uint32_t count = DEVICES_MOST;
   bool has_name = false;
   VkResult result = driver->EnumeratePhysicalDevices(driver->instance, &count, devices);
-  if (result != VK_SUCCESS && result != VK_INCOMPLETE)
+  if (result == VK_ERROR_INITIALIZATION_FAILED) count = 0; /* the loader, if no driver has one */
+  else if (result != VK_SUCCESS && result != VK_INCOMPLETE)
     return tide_vulkan_explain(diag, result, "finding devices");
   for (uint32_t i = 0; i < count; i++) {
     VkPhysicalDeviceProperties properties;
     driver->GetPhysicalDeviceProperties(devices[i], &properties);
     if (name && !strstr(properties.deviceName, name)) continue;
     has_name = true;
-    if (!has_timelines(driver, devices[i])) continue;
+    if (properties.apiVersion < VK_API_VERSION_1_2 || !has_timelines(driver, devices[i])) continue;
     driver->physical_device = devices[i];
     return TIDE_OK;
   }
-  if (count == 0) return tide_diag_set(diag, TIDE_UNSUPPORTED, "there is no Vulkan driver");
+  if (count == 0) return tide_diag_set(diag, TIDE_UNSUPPORTED, "no Vulkan driver has a device");
   if (has_name)
     return tide_diag_set(diag, TIDE_UNSUPPORTED, "no Vulkan device%s%s has timeline semaphores",
                          name ? " named " : "", name ? name : "");
@@ -275,6 +273,8 @@ static enum tide_status adopt_device(struct tide_vulkan_driver *driver,
   enum tide_status status = find_instance_calls(driver, diag);
   if (status != TIDE_OK) return status;
   read_properties(driver);
+  if (!has_timelines(driver, driver->physical_device))
+    return tide_diag_set(diag, TIDE_UNSUPPORTED, "%s has no timeline semaphores", driver->name);
   return find_device_calls(driver, diag);
 }
 

@@ -8,8 +8,10 @@
 
 #define TIDE_VULKAN_GLOBAL_CALLS(X) X(CreateInstance) X(EnumerateInstanceVersion)
 
+/* vkDestroyDevice, too: a VkDevice is created only if it can be destroyed. */
 #define TIDE_VULKAN_INSTANCE_CALLS(X)                                                              \
   X(DestroyInstance)                                                                               \
+  X(DestroyDevice)                                                                                 \
   X(EnumeratePhysicalDevices)                                                                      \
   X(GetPhysicalDeviceProperties)                                                                   \
   X(GetPhysicalDeviceProperties2)                                                                  \
@@ -21,7 +23,6 @@
   X(GetDeviceProcAddr)
 
 #define TIDE_VULKAN_DEVICE_CALLS(X)                                                                \
-  X(DestroyDevice)                                                                                 \
   X(GetDeviceQueue)                                                                                \
   X(QueueWaitIdle)                                                                                 \
   X(QueueSubmit)                                                                                   \

@@ -86,7 +86,7 @@ static bool open_device(const struct recorder_params *how) {
   CHECK_OK(tide_context_create(NULL, &program.context));
   enum tide_status status = tide_vulkan_open(program.context, &params, &program.gpu, &diag);
   if (status == TIDE_OK) return true;
-  if (!strstr(diag.text, "creating ") || !strstr(diag.text, ": the Vulkan driver answers "))
+  if (!strstr(diag.text, "ing ") || !strstr(diag.text, ": the Vulkan driver answers "))
     wrong("a device that cannot be opened does not say why");
   if (status != TIDE_NOMEM && status != TIDE_FAILED)
     wrong("a device that cannot be opened gives another error");
@@ -230,7 +230,20 @@ static void run_program(const struct recorder_params *how,
 
 /* ---- calls that fail at random -------------------------------------------------------------- */
 
-static void try_seed(uint64_t seed) {
+/* One or two families; at least one has all VkQueues that are asked for, and computes. */
+static struct recorder_machine draw_machine(uint32_t queues) {
+  struct recorder_machine machine = {.flags = {VK_QUEUE_TRANSFER_BIT, 0}};
+  uint32_t families = (uint32_t)(1 + draw(RECORDER_FAMILIES)), enough = (uint32_t)draw(families);
+  for (uint32_t i = 0; i < families; i++) {
+    bool computes = i == enough || draw(2);
+    machine.flags[i] = VK_QUEUE_TRANSFER_BIT | (computes ? VK_QUEUE_COMPUTE_BIT : 0u) |
+                       (draw(2) ? VK_QUEUE_GRAPHICS_BIT : 0u);
+    machine.queues[i] = i == enough ? queues + (uint32_t)draw(3) : 1 + (uint32_t)draw(4);
+  }
+  return machine;
+}
+
+static void try_seed(uint64_t seed, enum recorder_way way) {
   begin_program(seed, OPERATIONS);
   struct recorder_params how = {.seed = seed,
                                 .queue_count = (uint32_t)(1 + draw(RECORDER_QUEUES)),
@@ -241,14 +254,27 @@ static void try_seed(uint64_t seed) {
                                 .silence = (enum recorder_silence)draw(RECORDER_SILENCES),
                                 .die = draw(6) ? 0 : (uint32_t)(1 + draw(30))};
   program.has_cpu = draw(2);
+  how.way = way;
+  if (way != RECORDER_ADOPTED) how.machine = draw_machine(how.queue_count);
   run_program(&how, NULL);
 }
 
-TEST(calls_of_the_driver) {
+/* $SEED: one program. */
+static void try_seeds(enum recorder_way way, uint64_t seeds) {
   const char *seed = getenv("SEED");
-  uint64_t seeds = test_slowdown() > 3 ? 100 : 1000;
-  if (seed) try_seed(strtoull(seed, NULL, 10));
-  for (uint64_t i = 1; !seed && i <= seeds; i++) try_seed(i);
+  if (seed) try_seed(strtoull(seed, NULL, 10), way);
+  for (uint64_t i = 1; !seed && i <= seeds; i++) try_seed(i, way);
+}
+
+TEST(calls_of_the_driver) {
+  try_seeds(RECORDER_ADOPTED, test_slowdown() > 3 ? 100 : 800);
+  try_seeds(RECORDER_BY_NAME, test_slowdown() > 3 ? 50 : 200);
+}
+
+TEST(through_the_loader) {
+  const char *reason = recorder_find_loader();
+  if (reason) SKIP("%s", reason);
+  try_seeds(RECORDER_BY_LOADER, test_slowdown() > 3 ? 30 : 200);
 }
 
 /* ---- every call fails ------------------------------------------------------------------------ */
@@ -258,7 +284,7 @@ static enum tide_status expected_status(const struct recorder_params *how) {
   enum recorder_call call = recorder_failed();
   if (call == RECORDER_NONE) return TIDE_OK;
   if (how->fail_with == VK_ERROR_DEVICE_LOST) return TIDE_LOST;
-  if (call == RECORDER_LISTEN || call == RECORDER_IDLE) return TIDE_OK;
+  if (call == RECORDER_ASK || call >= RECORDER_LISTEN) return TIDE_OK;
   /* Nothing is known of the batches of such a call. */
   if (how->fail_with == VK_ERROR_UNKNOWN && call == RECORDER_SUBMIT) return TIDE_LOST;
   return how->fail_with == VK_ERROR_UNKNOWN ? TIDE_FAILED : TIDE_NOMEM;
@@ -299,7 +325,8 @@ static void fail_each_call(uint64_t seed, VkResult with, enum recorder_silence s
                                   .fail_at = n,
                                   .fail_with = with,
                                   .silence = silence,
-                                  .die = die};
+                                  .die = die,
+                                  .way = seed % 2 ? RECORDER_ADOPTED : RECORDER_BY_NAME};
     program.has_cpu = draw(2);
     run_program(&how, check_statuses);
     if (recorder_failed() == RECORDER_NONE) return;
@@ -320,4 +347,5 @@ TEST(each_call_fails) {
   }
 }
 
-TEST_MAIN(CASE_SECONDS(calls_of_the_driver, 300), CASE_SECONDS(each_call_fails, 300))
+TEST_MAIN(CASE_SECONDS(calls_of_the_driver, 300), CASE_SECONDS(through_the_loader, 300),
+          CASE_SECONDS(each_call_fails, 300))

@@ -2,6 +2,7 @@
 
 #include "harness.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -43,7 +44,7 @@ VkResult recorder_answer(enum recorder_call call) {
 /* External synchronisation: one thread at a time, and with the application's lock. */
 static struct recorder_queue *enter_queue(VkQueue handle, const char *unlocked) {
   struct recorder_queue *queue = OBJECT(queue, handle);
-  if (!queue->locked) recorder_note(unlocked);
+  if (recorder.params.way == RECORDER_ADOPTED && !queue->locked) recorder_note(unlocked);
   if (queue->inside) recorder_note("two threads use one VkQueue");
   queue->inside = true;
   return queue;
@@ -223,6 +224,7 @@ static VkResult VKAPI_CALL AllocateCommandBuffers(VkDevice device,
     if (result != VK_SUCCESS) continue;
     CHECK(recorder.buffer_count++ < RECORDER_BUFFERS);
     buffer->family = OBJECT(pool, info->commandPool)->family;
+    buffer->handle.loader = ICD_LOADER_MAGIC;
     out_commands[i] = HANDLE(VkCommandBuffer, buffer);
   }
   UNLOCK;
@@ -238,6 +240,7 @@ static VkResult VKAPI_CALL CreateSemaphore(VkDevice device, const VkSemaphoreCre
   if (!type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE)
     recorder_note("a semaphore has no values");
   VkResult result = recorder_answer(RECORDER_CREATE);
+  if (recorder.params.machine.enables_no_timelines) result = VK_ERROR_UNKNOWN;
   struct recorder_semaphore *semaphore = &recorder.semaphores[recorder.semaphore_count];
   *out_semaphore = HANDLE(VkSemaphore, POISON);
   if (result == VK_SUCCESS) {
@@ -303,61 +306,28 @@ static VkResult VKAPI_CALL WaitSemaphores(VkDevice device, const VkSemaphoreWait
   return result;
 }
 
-/* ---- the device ------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------ */
 
-static void VKAPI_CALL GetPhysicalDeviceProperties2(VkPhysicalDevice device,
-                                                    VkPhysicalDeviceProperties2 *out_properties) {
-  (void)device;
-  out_properties->properties =
-      (VkPhysicalDeviceProperties){.apiVersion = VK_API_VERSION_1_2, .deviceName = "recorder"};
+PFN_vkVoidFunction recorder_find_among(const struct recorder_function *functions, size_t count,
+                                       const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (!strcmp(functions[i].name, name)) return functions[i].function;
+  return NULL;
 }
 
-static VkResult VKAPI_CALL EnumerateDeviceExtensionProperties(VkPhysicalDevice device,
-                                                              const char *layer, uint32_t *count,
-                                                              VkExtensionProperties *properties) {
-  (void)device, (void)layer, (void)properties;
-  *count = 0;
-  return VK_SUCCESS;
-}
-
-/* Never called for an adopted device. */
-static void VKAPI_CALL unexpected(void) { FAIL("a call that an adopted device does not need"); }
-
-static PFN_vkVoidFunction find(const char *name);
-static PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice device, const char *name) {
-  (void)device;
-  return find(name);
-}
-
-static PFN_vkVoidFunction find(const char *name) {
-#define ROW(name)                                                                                  \
-  { "vk" #name, (PFN_vkVoidFunction)name }
-  static const struct {
-    const char *name;
-    PFN_vkVoidFunction function;
-  } calls[] = {ROW(GetDeviceProcAddr),
-               ROW(GetPhysicalDeviceProperties2),
-               ROW(EnumerateDeviceExtensionProperties),
-               ROW(QueueSubmit),
-               ROW(QueueWaitIdle),
-               ROW(CreateSemaphore),
-               ROW(DestroySemaphore),
-               ROW(WaitSemaphores),
-               ROW(GetSemaphoreCounterValue),
-               ROW(CreateCommandPool),
-               ROW(DestroyCommandPool),
-               ROW(AllocateCommandBuffers),
-               ROW(BeginCommandBuffer),
-               ROW(EndCommandBuffer),
-               ROW(CmdPipelineBarrier)};
-  for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-    if (!strcmp(calls[i].name, name)) return calls[i].function;
-  return strstr(name, "EXT") ? NULL : (PFN_vkVoidFunction)unexpected;
-}
-
-static PFN_vkVoidFunction VKAPI_CALL get_proc(VkInstance instance, const char *name) {
+PFN_vkVoidFunction VKAPI_CALL recorder_find_function(VkInstance instance, const char *name) {
+  static const struct recorder_function functions[] = {
+      FUNCTION(QueueSubmit),       FUNCTION(QueueWaitIdle),      FUNCTION(CreateSemaphore),
+      FUNCTION(DestroySemaphore),  FUNCTION(WaitSemaphores),     FUNCTION(GetSemaphoreCounterValue),
+      FUNCTION(CreateCommandPool), FUNCTION(DestroyCommandPool), FUNCTION(BeginCommandBuffer),
+      FUNCTION(EndCommandBuffer),  FUNCTION(CmdPipelineBarrier), FUNCTION(AllocateCommandBuffers)};
   (void)instance;
-  return find(name);
+  if (++recorder.lookups == recorder.params.hide) {
+    snprintf(recorder.hidden, sizeof recorder.hidden, "%s", name);
+    return NULL;
+  }
+  PFN_vkVoidFunction found = FIND(functions, name);
+  return found ? found : recorder_find_of_machine(name);
 }
 
 static void lock_queue(void *self, VkQueue queue) {
@@ -378,28 +348,33 @@ static void unlock_queue(void *self, VkQueue queue) {
 
 /* ---- the test's side ------------------------------------------------------------------------ */
 
-void recorder_open(const struct recorder_params *params, struct tide_vulkan_params *out_params) {
+static void adopt(struct tide_vulkan_params *params) {
   static struct tide_vulkan_queue queues[RECORDER_QUEUES];
+  for (uint32_t i = 0; i < params->hardware_queues; i++) {
+    uint32_t family = recorder.queues[i].family = (uint32_t)draw(RECORDER_FAMILIES);
+    queues[i] = (struct tide_vulkan_queue){HANDLE(VkQueue, &recorder.queues[i]), family};
+  }
+  params->instance = HANDLE(VkInstance, &recorder.instance);
+  params->physical_device = HANDLE(VkPhysicalDevice, &recorder.physical_device);
+  params->device = HANDLE(VkDevice, &recorder.device);
+  params->queues = queues;
+  params->queue_count = params->hardware_queues;
+  params->lock = lock_queue;
+  params->unlock = unlock_queue;
+}
+
+void recorder_open(const struct recorder_params *params, struct tide_vulkan_params *out_params) {
   memset(&recorder, 0, sizeof recorder);
   pthread_mutex_init(&recorder.lock, NULL);
   pthread_cond_init(&recorder.changed, NULL);
   recorder.params = *params;
   recorder.random.state = params->seed;
-  for (uint32_t i = 0; i < params->queue_count; i++) {
-    recorder.queues[i].family = (uint32_t)draw(2);
-    queues[i] =
-        (struct tide_vulkan_queue){HANDLE(VkQueue, &recorder.queues[i]), recorder.queues[i].family};
-  }
   *out_params = (struct tide_vulkan_params){.struct_size = sizeof *out_params,
                                             .ahead = params->ahead,
-                                            .instance = HANDLE(VkInstance, &recorder),
-                                            .physical_device = HANDLE(VkPhysicalDevice, &recorder),
-                                            .device = HANDLE(VkDevice, &recorder),
-                                            .queues = queues,
-                                            .queue_count = params->queue_count,
-                                            .get_proc = get_proc,
-                                            .lock = lock_queue,
-                                            .unlock = unlock_queue};
+                                            .name = "of calls",
+                                            .hardware_queues = params->queue_count};
+  if (params->way == RECORDER_ADOPTED) adopt(out_params);
+  if (params->way != RECORDER_BY_LOADER) out_params->get_proc = recorder_find_function;
   CHECK(pthread_create(&recorder.hardware, NULL, recorder_hardware_main, NULL) == 0);
 }
 
@@ -416,10 +391,13 @@ const char *recorder_close(void) {
   pthread_cond_broadcast(&recorder.changed);
   UNLOCK;
   pthread_join(recorder.hardware, NULL);
+  if (!strncmp(recorder.hidden, "vkDestroy", 9)) return recorder.fault;
   for (uint32_t i = 0; i < recorder.pool_count; i++)
     if (recorder.pools[i].exists) recorder_note("a command pool is left");
   for (uint32_t i = 0; i < recorder.semaphore_count; i++)
     if (recorder.semaphores[i].exists) recorder_note("a semaphore is left");
+  if (recorder.has_device) recorder_note("a VkDevice is left");
+  if (recorder.has_instance) recorder_note("an instance is left");
   return recorder.fault;
 }
 
@@ -445,3 +423,5 @@ enum recorder_call recorder_failed(void) {
   UNLOCK;
   return failed;
 }
+
+const char *recorder_hidden(void) { return recorder.hidden[0] ? recorder.hidden : NULL; }

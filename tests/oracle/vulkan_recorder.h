@@ -17,7 +17,8 @@
 /* The calls that may fail. From RECORDER_SUBMIT on, they may say that the device is lost. */
 enum recorder_call {
   RECORDER_NONE,
-  RECORDER_CREATE, /* semaphores, pools, command buffers */
+  RECORDER_ASK,    /* for what the device need not have */
+  RECORDER_CREATE, /* instances, VkDevices, semaphores, pools, command buffers */
   RECORDER_RECORD, /* the begin or the end of a command buffer */
   RECORDER_SUBMIT,
   RECORDER_LISTEN, /* a wait for a semaphore, or a query of its value */
@@ -32,8 +33,31 @@ enum recorder_silence {
   RECORDER_SILENCES
 };
 
+/* How a test comes to the VkDevice. */
+enum recorder_way {
+  RECORDER_ADOPTED,
+  RECORDER_BY_NAME,  /* opened; the driver's functions are given */
+  RECORDER_BY_LOADER /* opened by Vulkan's loader, which loads the driver */
+};
+
+#define RECORDER_NAME "recorder of calls"
+#define RECORDER_FAMILIES 2
+/* The physical device. All 0: of Vulkan 1.2, with one family for compute. */
+struct recorder_machine {
+  uint32_t loader_version, version;
+  bool has_no_timelines;
+  bool enables_no_timelines; /* an adopted VkDevice: their creation is refused */
+  bool has_no_devices;
+  VkResult refuses_device; /* the answer of vkCreateDevice */
+  VkQueueFlags flags[RECORDER_FAMILIES];
+  uint32_t queues[RECORDER_FAMILIES];
+};
+
 struct recorder_params {
   uint64_t seed;
+  enum recorder_way way;
+  struct recorder_machine machine;
+  uint64_t hide; /* this one of the functions that are looked up is missing; 0: none */
   uint32_t queue_count, ahead;
   uint32_t refuse;    /* one call in so many is refused, of those that may be; 0: none */
   uint64_t fail_at;   /* this one of the calls that may fail does; 0: none */
@@ -63,5 +87,9 @@ struct recorder_submission recorder_find(uint32_t id);
 bool recorder_is_idle(void);
 /* Returns the call that `fail_at` names; RECORDER_NONE: it has not come. */
 enum recorder_call recorder_failed(void);
+/* Returns the function that `hide` names; NULL: so many have not been looked up. */
+const char *recorder_hidden(void);
+/* Prepares RECORDER_BY_LOADER. Returns why that cannot be tried; NULL: it can. */
+const char *recorder_find_loader(void);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "vulkan_recorder.h"
 
+#include <vulkan/vk_icd.h>
+
 #include "base/random.h"
 
 #include <pthread.h>
@@ -70,6 +72,10 @@ struct recorder {
   struct recorder_params params;
   struct tide_random random;
   bool stopping, lost;
+  struct recorder_handle instance, physical_device, device;
+  bool has_instance, has_device; /* that were created */
+  uint64_t lookups;
+  char hidden[64]; /* the function that was not found; "": none */
   enum recorder_call failed;
   uint64_t calls, ends;
   const char *fault; /* NULL: none */
@@ -85,6 +91,17 @@ extern struct recorder recorder;
 #define LOCK pthread_mutex_lock(&recorder.lock)
 #define UNLOCK pthread_mutex_unlock(&recorder.lock)
 
+#define FUNCTION(name)                                                                             \
+  { "vk" #name, (PFN_vkVoidFunction)name }
+struct recorder_function {
+  const char *name;
+  PFN_vkVoidFunction function;
+};
+#define FIND(functions, name)                                                                      \
+  recorder_find_among(functions, sizeof(functions) / sizeof(functions)[0], name)
+PFN_vkVoidFunction recorder_find_among(const struct recorder_function *functions, size_t count,
+                                       const char *name);
+
 /* Handles are addresses. */
 #define HANDLE(type, p) ((type)(uintptr_t)(p))
 #define OBJECT(type, handle) ((struct recorder_##type *)(uintptr_t)(handle))
@@ -96,6 +113,13 @@ void recorder_note(const char *fault);
 
 /* Returns the result of a call that may fail. VK_ERROR_UNKNOWN of vkQueueSubmit says nothing. */
 VkResult recorder_answer(enum recorder_call call);
+
+/* Returns the function of that name; NULL: there is none. */
+PFN_vkVoidFunction VKAPI_CALL recorder_find_function(VkInstance instance, const char *name);
+
+/* ---- vulkan_recorder_machine.c ---- */
+/* Looks among the functions of instances and physical devices. */
+PFN_vkVoidFunction recorder_find_of_machine(const char *name);
 
 /* ---- vulkan_recorder_hardware.c ---- */
 void *recorder_hardware_main(void *unused);
