@@ -62,7 +62,7 @@ program_lacks() {
     return
   fi
   printf 'device gpu vulkan\nqueue q on gpu\nq: nop\n' >lacks.tide
-  ! "$TIDEMARK" run lacks.tide 2>&1 >/dev/null | grep "there is no Vulkan" || return 0
+  ! "$TIDEMARK" run lacks.tide 2>&1 >/dev/null | grep -E "there is no Vulkan|no Vulkan driver" || return 0
   return 1
 }
 
