@@ -186,6 +186,9 @@ tide_vulkan_dispatch(struct tide_device *gpu, VkCommandBuffer commands,
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_vulkan_copy(struct tide_device *gpu,
                                                            VkCommandBuffer commands, void *to,
                                                            const void *from, size_t size);
+/* Records a barrier: the commands after it start when those before it have ended, and see what they
+ * wrote. Only a body's `record` calls it. */
+TIDE_API void tide_vulkan_barrier(struct tide_device *gpu, VkCommandBuffer commands);
 
 /* Makes the pipeline of a kernel, which takes the driver some milliseconds. Any thread.
  * TIDE_CORRUPT: the code is no compute shader in SPIR-V; TIDE_INVALID: too many buffers or

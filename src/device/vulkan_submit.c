@@ -39,6 +39,15 @@ static void put_barrier(const struct tide_vulkan *vulkan, VkCommandBuffer comman
                                     0, NULL, 0, NULL);
 }
 
+static void put_full_barrier(const struct tide_vulkan *vulkan, VkCommandBuffer commands) {
+  put_barrier(vulkan, commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+              VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
+}
+
+void tide_vulkan_barrier(struct tide_device *gpu, VkCommandBuffer commands) {
+  put_full_barrier(tide_vulkan_of(gpu), commands);
+}
+
 /* Records the body. Its writes are made available to the host, too. */
 static enum tide_status record_body(struct tide_vulkan *vulkan, const struct tide_work *work,
                                     VkCommandBuffer commands) {
@@ -63,9 +72,7 @@ static enum tide_status record_work(struct tide_vulkan *vulkan, const struct tid
                                           .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
   enum tide_status status = tide_status_of_vulkan(driver->BeginCommandBuffer(commands, &begin));
   if (status != TIDE_OK) return status;
-  if (barrier)
-    put_barrier(vulkan, commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-                VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
+  if (barrier) put_full_barrier(vulkan, commands);
   if (work->body) status = record_body(vulkan, work, commands);
   VkResult ended = driver->EndCommandBuffer(commands);
   return status == TIDE_OK ? tide_status_of_vulkan(ended) : status;
