@@ -238,7 +238,8 @@ static enum tide_status bind_buffer(struct tide_device *gpu,
   enum tide_status status =
       find_slice(gpu, dispatch->kernel->name, slice->memory, slice->size, &range);
   if (status != TIDE_OK) return status;
-  VkDeviceSize shift = range.offset % limits->minStorageBufferOffsetAlignment;
+  VkDeviceSize alignment = limits->minStorageBufferOffsetAlignment;
+  VkDeviceSize shift = range.offset % (alignment < WORD ? WORD : alignment);
   VkDeviceSize size = (shift + slice->size + WORD - 1) / WORD * WORD;
   if (size > limits->maxStorageBufferRange)
     return tide_body_report(TIDE_UNSUPPORTED, 0, "kernel '%s': a buffer has at most %u bytes here",

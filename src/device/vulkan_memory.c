@@ -11,6 +11,7 @@
    VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |                       \
    VK_BUFFER_USAGE_INDEX_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |                          \
    VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT)
+#define WORD sizeof(uint32_t)
 #define OF_HOST VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
 
 /* ---- one block ------------------------------------------------------------------------------ */
@@ -244,7 +245,9 @@ static void *map_host(struct tide_vulkan *vulkan, size_t size) {
 }
 
 static void *map_driver(struct tide_vulkan *vulkan, size_t size) {
-  struct tide_vulkan_block block = {.size = size};
+  /* Kernels see whole words. */
+  struct tide_vulkan_block block = {.size = (size + WORD - 1) / WORD * WORD};
+  if (block.size < size) return NULL;
   if (map_block(vulkan, &block) == TIDE_OK && insert_block(vulkan, &block) == TIDE_OK)
     return block.memory;
   free_block(vulkan, &block);
