@@ -196,18 +196,21 @@ static void long_rows(const struct blur *b) {
   }
 }
 
+bool tide_blur_images(const struct tide_argument *a, struct tide_image *out_from,
+                      struct tide_image *out_to) {
+  int64_t radius = a[3].integer, channels = a[4].integer;
+  if (channels < 1 || channels > TIDE_CHANNELS_MOST || radius < 0 || radius > RADIUS_MOST)
+    return false;
+  return tide_image_pair(a, (size_t)channels, out_from, out_to);
+}
+
 enum tide_status tide_body_blur(void *arguments) {
   const struct tide_argument *a = arguments;
-  int64_t width = a[2].integer, radius = a[3].integer, channels = a[4].integer;
-  if (channels < 1 || channels > TIDE_CHANNELS_MOST || radius < 0 || radius > RADIUS_MOST)
-    return TIDE_INVALID;
-  struct blur b = {.radius = (size_t)radius,
-                   .channels = (size_t)channels,
-                   .margin = (size_t)(radius * channels)};
-  if (!tide_image_of(&a[0], width, b.channels, &b.from) ||
-      !tide_image_of(&a[1], width, b.channels, &b.to))
-    return TIDE_INVALID;
-  if (a[0].size != a[1].size || tide_argument_overlap(&a[0], &a[1])) return TIDE_INVALID;
+  struct blur b;
+  if (!tide_blur_images(a, &b.from, &b.to)) return TIDE_INVALID;
+  b.radius = (size_t)a[3].integer;
+  b.channels = (size_t)a[4].integer;
+  b.margin = b.radius * b.channels;
   if (b.from.height == 0) return TIDE_OK;
   size_t columns = b.from.row + 2 * b.margin + b.channels + SLACK;
   b.columns = calloc(columns + b.from.row, sizeof(uint32_t));

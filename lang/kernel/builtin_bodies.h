@@ -37,6 +37,11 @@ enum tide_status tide_body_read_io(const void *arguments, struct tide_io *out_io
 enum tide_status tide_body_write_io(const void *arguments, struct tide_io *out_io);
 enum tide_status tide_body_sync_io(const void *arguments, struct tide_io *out_io);
 
+/* True if the body's arguments are valid. */
+bool tide_copy_is_valid(const struct tide_argument *arguments);
+bool tide_gemm_is_valid(const struct tide_argument *arguments);
+bool tide_reduce_is_valid(const struct tide_argument *arguments);
+
 /* Slices of buffers start at any byte. */
 typedef uint32_t tide_any_u32 __attribute__((aligned(1), may_alias));
 typedef uint64_t tide_any_u64 __attribute__((aligned(1), may_alias));

@@ -27,11 +27,14 @@ enum tide_status tide_body_iota(void *arguments) {
   return TIDE_OK;
 }
 
+bool tide_copy_is_valid(const struct tide_argument *a) {
+  return tide_argument_of(&a[0], 1) && tide_argument_of(&a[1], 1) && a[0].size == a[1].size;
+}
+
 enum tide_status tide_body_copy(void *arguments) {
   const struct tide_argument *a = arguments;
   const struct tide_argument *from = &a[0], *to = &a[1];
-  if (!tide_argument_of(from, 1) || !tide_argument_of(to, 1)) return TIDE_INVALID;
-  if (from->size != to->size) return TIDE_INVALID;
+  if (!tide_copy_is_valid(a)) return TIDE_INVALID;
   if (to->size) memmove(to->data, from->data, to->size);
   return TIDE_OK;
 }
@@ -59,11 +62,15 @@ TIDE_INLINE uint64_t sum_words(const tide_any_u64 *words, size_t count) {
   return lanes[0];
 }
 
+bool tide_reduce_is_valid(const struct tide_argument *a) {
+  return tide_argument_of(&a[0], sizeof(uint64_t)) && tide_argument_of(&a[1], 1) &&
+         a[1].size == sizeof(uint64_t);
+}
+
 enum tide_status tide_body_reduce(void *arguments) {
   const struct tide_argument *a = arguments;
   const struct tide_argument *from = &a[0], *out = &a[1];
-  if (!tide_argument_of(from, sizeof(uint64_t)) || !tide_argument_of(out, 1)) return TIDE_INVALID;
-  if (out->size != sizeof(uint64_t)) return TIDE_INVALID;
+  if (!tide_reduce_is_valid(a)) return TIDE_INVALID;
   *(tide_any_u64 *)out->data = sum_words(from->data, from->size / sizeof(uint64_t));
   return TIDE_OK;
 }

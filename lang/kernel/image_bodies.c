@@ -109,10 +109,7 @@ static void stencil_narrow(const struct tide_image *from, const struct tide_imag
 enum tide_status tide_body_stencil(void *arguments) {
   const struct tide_argument *a = arguments;
   struct tide_image from, to;
-  if (!tide_image_of(&a[0], a[2].integer, sizeof(uint32_t), &from) ||
-      !tide_image_of(&a[1], a[2].integer, sizeof(uint32_t), &to))
-    return TIDE_INVALID;
-  if (a[0].size != a[1].size || tide_argument_overlap(&a[0], &a[1])) return TIDE_INVALID;
+  if (!tide_image_pair(a, sizeof(uint32_t), &from, &to)) return TIDE_INVALID;
   if (tide_wide()) stencil_wide(&from, &to);
   else stencil_narrow(&from, &to);
   return TIDE_OK;

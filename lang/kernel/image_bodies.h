@@ -24,4 +24,17 @@ static inline bool tide_image_of(const struct tide_argument *buffer, int64_t wid
   return true;
 }
 
+/* Describes the first two arguments as images of one size that do not overlap. The third is their
+ * width. */
+static inline bool tide_image_pair(const struct tide_argument *a, size_t pixel,
+                                   struct tide_image *out_from, struct tide_image *out_to) {
+  return tide_image_of(&a[0], a[2].integer, pixel, out_from) &&
+         tide_image_of(&a[1], a[2].integer, pixel, out_to) && a[0].size == a[1].size &&
+         !tide_argument_overlap(&a[0], &a[1]);
+}
+
+/* Describes the images of blur's arguments. False: an argument is invalid. */
+bool tide_blur_images(const struct tide_argument *a, struct tide_image *out_from,
+                      struct tide_image *out_to);
+
 #endif

@@ -60,16 +60,19 @@ TIDE_INLINE void gemm_all(const struct gemm *g) {
 TIDE_WIDE static void gemm_wide(const struct gemm *g) { gemm_all(g); }
 static void gemm_narrow(const struct gemm *g) { gemm_all(g); }
 
-enum tide_status tide_body_gemm(void *arguments) {
-  const struct tide_argument *a = arguments;
+bool tide_gemm_is_valid(const struct tide_argument *a) {
   int64_t n = a[3].integer;
-  if (n < 0 || n > ORDER_MOST) return TIDE_INVALID;
+  if (n < 0 || n > ORDER_MOST) return false;
   for (int i = 0; i < 3; i++)
     if (!tide_argument_of(&a[i], 1) || a[i].size != (uint64_t)n * (uint64_t)n * sizeof(float))
-      return TIDE_INVALID;
-  if (tide_argument_overlap(&a[0], &a[2]) || tide_argument_overlap(&a[1], &a[2]))
-    return TIDE_INVALID;
-  struct gemm g = {a[0].data, a[1].data, a[2].data, (size_t)n};
+      return false;
+  return !tide_argument_overlap(&a[0], &a[2]) && !tide_argument_overlap(&a[1], &a[2]);
+}
+
+enum tide_status tide_body_gemm(void *arguments) {
+  const struct tide_argument *a = arguments;
+  if (!tide_gemm_is_valid(a)) return TIDE_INVALID;
+  struct gemm g = {a[0].data, a[1].data, a[2].data, (size_t)a[3].integer};
   if (tide_wide()) gemm_wide(&g);
   else gemm_narrow(&g);
   return TIDE_OK;
