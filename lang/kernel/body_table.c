@@ -7,6 +7,7 @@
 #if __STDC_HOSTED__ && !defined(TIDE_FREESTANDING)
 #define RUN(name) tide_body_##name
 #define RING(name) tide_body_##name##_io
+#define COMMANDS(name) (const struct tide_body_ops *)(const void *)&tide_##name##_vulkan
 #else
 static enum tide_status not_here(void *arguments) {
   (void)arguments;
@@ -18,6 +19,7 @@ static enum tide_status not_on_a_ring(const void *arguments, struct tide_io *out
 }
 #define RUN(name) not_here
 #define RING(name) not_on_a_ring
+#define COMMANDS(name) NULL
 #endif
 
 #define IN(name)                                                                                   \
@@ -72,6 +74,9 @@ static const struct tide_param write_[] = {FILE_("file"), NUMBER("offset"), IN("
   { .name = #body, .host = RUN(body), .fails = true }
 #define NON_BLOCKING(body)                                                                         \
   { .name = #body, .host = RUN(body), .non_blocking = true }
+/* Also for a Vulkan device. */
+#define VULKAN(body)                                                                               \
+  { .name = #body, .host = RUN(body), .ops = COMMANDS(body) }
 #define STORAGE(body, file_ops)                                                                    \
   { .name = #body, .host = RUN(body), .ops = &file_ops.ops }
 
@@ -85,25 +90,25 @@ static const struct tide_body bodies[] = {
     {HOST(allgather), WITH(gather), "part p copies slice p of buffer p to all other buffers"},
     {HOST(allreduce), WITH(gather),
      "part p sums slice p of all buffers, in 32-bit words, into all of them"},
-    {HOST(blur), WITH(blur), "box blur of 8-bit rows; edges are clamped within the slice"},
+    {VULKAN(blur), WITH(blur), "box blur of 8-bit rows; edges are clamped within the slice"},
     {HOST(broadcast), WITH(broadcast), "part p copies slice p of buffer `root` to all others"},
     {HOST(combine), WITH(combine), "folds 8-byte digests, in order, into one"},
-    {HOST(copy), WITH(copy), "to = from; sizes are equal"},
+    {VULKAN(copy), WITH(copy), "to = from; sizes are equal"},
     {HOST(downsample), WITH(downsample),
      "8-bit image scaled down: each pixel the mean of factor x factor"},
     {FAILING(fail), NONE, "fails, to see what depends on it"},
-    {HOST(fill), WITH(fill), "every byte = value mod 256"},
-    {HOST(gemm), WITH(gemm), "c += a * b, n x n floats, by rows"},
+    {VULKAN(fill), WITH(fill), "every byte = value mod 256"},
+    {VULKAN(gemm), WITH(gemm), "c += a * b, n x n floats, by rows"},
     {HOST(hash), WITH(hash), "out = the 8-byte XXH3 digest of from"},
     {HOST(iota), WITH(iota), "64-bit words start, start + 1, ..."},
     {NON_BLOCKING(nop), NONE, "nothing"},
     {HOST(png_read), WITH(png_read), "decodes a PNG file to 8-bit rows; 0 = any width or height"},
     {HOST(png_write), WITH(png_write), "8-bit rows, 1 to 4 channels, to a PNG file"},
     {STORAGE(read, read_ops), WITH(read_), "reads the whole buffer from a file"},
-    {HOST(reduce), WITH(reduce), "out = the sum of 64-bit words"},
+    {VULKAN(reduce), WITH(reduce), "out = the sum of 64-bit words"},
     {HOST(sort), WITH(sort), "32-bit words in ascending order"},
     {HOST(spin), WITH(spin), "keeps its worker busy"},
-    {HOST(stencil), WITH(stencil), "32-bit grid: (4 x centre + 4 neighbours) / 8, edges clamped"},
+    {VULKAN(stencil), WITH(stencil), "32-bit grid: (4 x centre + 4 neighbours) / 8, edges clamped"},
     {STORAGE(sync, sync_ops), WITH(sync_), "waits until the file's bytes are on the disk"},
     {STORAGE(write, write_ops), WITH(write_), "writes the whole buffer to a file"},
 };
