@@ -72,11 +72,11 @@ static const struct tide_param write_[] = {FILE_("file"), NUMBER("offset"), IN("
   { .name = #body, .host = RUN(body) }
 #define FAILING(body)                                                                              \
   { .name = #body, .host = RUN(body), .fails = true }
-#define NON_BLOCKING(body)                                                                         \
-  { .name = #body, .host = RUN(body), .non_blocking = true }
 /* Also for a Vulkan device. */
 #define VULKAN(body)                                                                               \
   { .name = #body, .host = RUN(body), .ops = COMMANDS(body) }
+#define NON_BLOCKING(body)                                                                         \
+  { .name = #body, .host = RUN(body), .ops = COMMANDS(body), .non_blocking = true }
 #define STORAGE(body, file_ops)                                                                    \
   { .name = #body, .host = RUN(body), .ops = &file_ops.ops }
 

@@ -40,7 +40,7 @@ enum tide_status tide_body_sync_io(const void *arguments, struct tide_io *out_io
 /* The commands of bodies for a Vulkan device. A table without Vulkan's headers names them, too. */
 struct tide_vulkan_ops;
 extern const struct tide_vulkan_ops tide_blur_vulkan, tide_copy_vulkan, tide_fill_vulkan,
-    tide_gemm_vulkan, tide_reduce_vulkan, tide_stencil_vulkan;
+    tide_gemm_vulkan, tide_nop_vulkan, tide_reduce_vulkan, tide_stencil_vulkan;
 
 /* True if the body's arguments are valid. */
 bool tide_copy_is_valid(const struct tide_argument *arguments);

@@ -1,4 +1,4 @@
-/* fill, copy, blur, stencil, reduce and gemm as commands of a Vulkan device. Their results are
+/* nop, fill, copy, blur, stencil, reduce and gemm as commands of a Vulkan device. Their results are
  * those of the host's bodies, byte for byte.
  *
  * The shaders are in kernel/shaders, and as C arrays beside their source. A dispatch without bytes
@@ -46,6 +46,15 @@ static uint32_t groups_for(uint64_t work, uint32_t size) {
 
 /* Returns the most words that so many bytes at any address are parts of. */
 static uint64_t words_of(uint64_t size) { return size / WORD + 2; }
+
+/* ---- nop ------------------------------------------------------------------------- */
+
+static enum tide_status record_nop(const void *arguments, struct tide_device *gpu,
+                                   VkCommandBuffer commands) {
+  (void)arguments, (void)gpu, (void)commands;
+  return TIDE_OK;
+}
+OPS(nop);
 
 /* ---- fill ------------------------------------------------------------------------ */
 

@@ -2,6 +2,7 @@
 # every machine, is in tests/expected/NAME.txt. To write these anew: UPDATE=1 TIDEMARK=… BUILD=… sh THIS.
 : "${BUILD:?}" "${TIDEMARK:?}"
 source=$PWD
+. tests/vulkan/programs.sh
 work=$BUILD/run_examples
 rm -rf "$work"
 mkdir -p "$work"
@@ -12,9 +13,13 @@ same_everywhere() { sed -e 1d -e 's/\(output files\{0,1\}\) ([0-9 ]* bytes\{0,1\
 
 for program in "$source"/examples/*.tide; do
   name=$(basename "$program" .tide)
+  if lacking=$(program_lacks "$name"); then
+    echo "SKIP $name: $lacking"
+    continue
+  fi
   expected=$source/tests/expected/$name.txt
   case $name in
-    satellite) set -- --set width=1000 --set height=700 ;;
+    satellite*) set -- --set width=1000 --set height=700 ;;
     *) set -- ;;
   esac
   if ! timeout 300 "$TIDEMARK" run "$program" --check --paused --stats --quiet-time "$@" >said 2>err; then

@@ -1,6 +1,7 @@
 # Every program of examples/ with every output for other programs: the trace and the JSON are valid, and agree.
 : "${BUILD:?}" "${TIDEMARK:?}"
 source=$PWD
+. tests/vulkan/programs.sh
 work=$BUILD/traces
 rm -rf "$work"
 mkdir -p "$work"
@@ -11,8 +12,12 @@ valid_json='import json, sys; json.load(open(sys.argv[1], encoding="utf-8"))'
 
 for program in "$source"/examples/*.tide; do
   name=$(basename "$program" .tide)
+  if lacking=$(program_lacks "$name"); then
+    echo "SKIP $name: $lacking"
+    continue
+  fi
   set --
-  if [ "$name" = satellite ]; then set -- --set width=1000 --set height=700; fi
+  case $name in satellite*) set -- --set width=1000 --set height=700 ;; esac
   if [ "$name" = fleet ]; then set -- --set together=0; fi # else it waits for a collective only
   if "$TIDEMARK" run "$program" "$@" --paused --trace trace.json --json >said 2>err &&
     python3 "$source/tests/cases/trace_valid.py" trace.json said 2>err; then pass "$name"; else fail "$name" "$(tail -n 3 err)"; fi

@@ -9,6 +9,9 @@
 #define tide_body_downsample narrow_downsample
 #define tide_body_stencil narrow_stencil
 #define tide_body_gemm narrow_gemm
+#define tide_blur_images narrow_blur_images
+#define tide_image_pair narrow_image_pair
+#define tide_gemm_is_valid narrow_gemm_is_valid
 #include "kernel/blur.c"
 #include "kernel/image_bodies.c"
 #include "kernel/math.c"
