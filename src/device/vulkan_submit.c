@@ -1,6 +1,8 @@
 /* Recording and submitting: one batch of a vkQueueSubmit call per operation. */
 #include "device/vulkan_device.h"
 
+#include <string.h>
+
 /* The works of one lane in one call. */
 struct batch {
   struct tide_work *works[TIDE_VULKAN_AT_ONCE];
@@ -9,6 +11,7 @@ struct batch {
   uint64_t numbers[TIDE_VULKAN_AT_ONCE];
   VkSemaphore semaphores[TIDE_VULKAN_AT_ONCE][TIDE_HARDWARE_QUEUES_MAX];
   uint64_t awaited[TIDE_VULKAN_AT_ONCE][TIDE_HARDWARE_QUEUES_MAX];
+  uint64_t newest[TIDE_HARDWARE_QUEUES_MAX]; /* by hardware queue: awaited so far in this call */
   uint32_t count;
   uint64_t recorded; /* the lane's before this call */
 };
@@ -78,14 +81,19 @@ static enum tide_status record_work(struct tide_vulkan *vulkan, const struct tid
   return status == TIDE_OK ? tide_status_of_vulkan(ended) : status;
 }
 
-/* Adds a submission to the batch: its waits for other VkQueues, and its signal. */
+/* Adds a submission to the batch: its waits for other VkQueues, and its signal. A wait holds back
+ * all that comes later, so one before it in the same call need not be repeated: the call submits
+ * all of its batches, or none. */
 static void add_submission(struct tide_vulkan_lane *lane, struct batch *batch,
                            struct tide_work *work, const struct tide_submission *submission,
                            const VkCommandBuffer *commands) {
   uint32_t i = batch->count++, waits = 0;
   for (uint32_t w = 0; w < submission->wait_count; w++) {
     const struct tide_native_wait *wait = &submission->waits[w];
+    uint64_t *newest = &batch->newest[wait->hardware_queue];
     if (wait->hardware_queue == lane->index) continue; /* its barrier */
+    if (wait->submission <= *newest) continue;
+    *newest = wait->submission;
     batch->semaphores[i][waits] = lane->vulkan->lanes[wait->hardware_queue].semaphore;
     batch->awaited[i][waits++] = wait->submission;
   }
@@ -158,6 +166,7 @@ VkResult tide_vulkan_submit(struct tide_vulkan *vulkan, struct tide_work *const 
     struct tide_vulkan_lane *lane = &vulkan->lanes[l];
     struct batch batch;
     batch.count = 0;
+    memset(batch.newest, 0, sizeof batch.newest);
     batch.recorded = lane->recorded;
     for (size_t i = 0; i < count; i++)
       if (submissions[i].hardware_queue == l) prepare_work(lane, &batch, works[i], &submissions[i]);

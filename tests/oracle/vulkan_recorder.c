@@ -425,3 +425,19 @@ enum recorder_call recorder_failed(void) {
 }
 
 const char *recorder_hidden(void) { return recorder.hidden[0] ? recorder.hidden : NULL; }
+
+void recorder_release(void) {
+  LOCK;
+  recorder.params.stuck = false;
+  pthread_cond_broadcast(&recorder.changed);
+  UNLOCK;
+}
+
+struct recorder_counts recorder_count(uint32_t submissions) {
+  LOCK;
+  while (recorder.counts.submissions < submissions)
+    pthread_cond_wait(&recorder.changed, &recorder.lock);
+  struct recorder_counts counts = recorder.counts;
+  UNLOCK;
+  return counts;
+}

@@ -64,12 +64,19 @@ struct recorder_params {
   VkResult fail_with; /* VK_ERROR_DEVICE_LOST: the device is lost, whatever the call may say */
   uint32_t die;       /* the device is lost with that end of a submission; 0: never */
   enum recorder_silence silence;
+  bool stuck; /* no submission ends before recorder_release */
+};
+
+/* So far. */
+struct recorder_counts {
+  uint32_t submissions, waits, barriers; /* barriers for other submissions */
 };
 
 /* A submission. */
 struct recorder_submission {
   uint32_t queue;
   uint64_t number;                /* 0: none */
+  uint64_t call;                  /* of vkQueueSubmit */
   uint64_t gate[RECORDER_QUEUES]; /* by queue: over before it starts, and visible to it */
 };
 
@@ -85,6 +92,9 @@ void recorder_mark(VkCommandBuffer commands, uint32_t id);
 struct recorder_submission recorder_find(uint32_t id);
 /* True if vkQueueWaitIdle has returned for each VkQueue, and nothing runs. */
 bool recorder_is_idle(void);
+void recorder_release(void);
+/* Returns the counts, once there are so many submissions. */
+struct recorder_counts recorder_count(uint32_t submissions);
 /* Returns the call that `fail_at` names; RECORDER_NONE: it has not come. */
 enum recorder_call recorder_failed(void);
 /* Returns the function that `hide` names; NULL: so many have not been looked up. */

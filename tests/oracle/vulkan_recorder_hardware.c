@@ -63,7 +63,7 @@ static bool end_one(void) {
 void *recorder_hardware_main(void *unused) {
   LOCK;
   while (!recorder.stopping) {
-    if (end_one()) {
+    if (!recorder.params.stuck && end_one()) {
       pthread_cond_broadcast(&recorder.changed);
       bool rests = tide_random_below(&recorder.random, 4) == 0;
       UNLOCK;
@@ -108,11 +108,13 @@ static void follow(struct recorder_queue *queue, const struct recorder_submitted
     const struct recorder_command *command = &buffer->commands[i];
     if (command->kind == BARRIER) {
       queue->gate[index_of(queue)] = submitted->signal - 1;
+      recorder.counts.barriers++;
     } else if (command->kind == HOST_BARRIER) {
       unreleased = 0;
     } else if (command->kind == MARK) {
       struct recorder_submission *where = &recorder.where[command->id];
-      *where = (struct recorder_submission){index_of(queue), submitted->signal, {0}};
+      *where = (struct recorder_submission){
+          .queue = index_of(queue), .number = submitted->signal, .call = recorder.submits};
       memcpy(where->gate, queue->gate, sizeof where->gate);
       unreleased++;
     }
@@ -153,11 +155,14 @@ static void add_submit(struct recorder_queue *queue, const VkSubmitInfo *info) {
   follow(queue, submitted);
   memcpy(submitted->gate, queue->gate, sizeof submitted->gate);
   signalled->submitted = number;
+  recorder.counts.submissions++;
+  recorder.counts.waits += info->waitSemaphoreCount;
   queue->pending[queue->end++ % RECORDER_RING] = number;
 }
 
 void recorder_submit(struct recorder_queue *queue, uint32_t count, const VkSubmitInfo *infos) {
   uint64_t before = queue->end;
+  recorder.submits++;
   for (uint32_t i = 0; i < count; i++) add_submit(queue, &infos[i]);
   if (recorder.lost) drop_after(queue, before);
   pthread_cond_broadcast(&recorder.changed);

@@ -77,7 +77,8 @@ struct recorder {
   uint64_t lookups;
   char hidden[64]; /* the function that was not found; "": none */
   enum recorder_call failed;
-  uint64_t calls, ends;
+  uint64_t calls, submits, ends; /* calls that may fail, those of vkQueueSubmit */
+  struct recorder_counts counts;
   const char *fault; /* NULL: none */
   uint32_t semaphore_count, buffer_count, pool_count;
   struct recorder_semaphore semaphores[RECORDER_QUEUES + 1];
