@@ -27,7 +27,8 @@
  * host may use (tide_vulkan_memory, a source for pools). All of it is coherent.
  *
  * Failures. An operation whose `record` fails is not submitted. A VkResult that loses the VkDevice
- * fails everything unfinished with TIDE_LOST. No memory is reused, and no queue's progress ends,
+ * fails everything unfinished with TIDE_LOST. So does an error of vkQueueSubmit other than those
+ * for want of memory: its batches may run. No memory is reused, and no queue's progress ends,
  * before vkQueueWaitIdle has returned for each VkQueue.
  *
  * Vulkan's loader is loaded on demand: Tidemark links nothing of it. Needs Vulkan 1.2 with
