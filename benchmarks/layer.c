@@ -138,5 +138,5 @@ static const struct bench_contest submits = {
     .measure = measure,
     .what = modes};
 
-const struct bench_figure bench_vulkan[] = {{.name = "submit", .contest = &submits, .rounds = 9},
-                                            {0}};
+const struct bench_figure bench_layer[] = {{.name = "submit", .contest = &submits, .rounds = 9},
+                                           {0}};
