@@ -91,6 +91,8 @@ bool bench_smoke(void);
 static inline void bench_keep(uint64_t value) { __asm__ volatile("" : : "r"(value) : "memory"); }
 /* For setup: answers NULL, and says why the figure cannot be had here. */
 void *bench_skip(const char *why);
+/* Prints a line of comment, such as the name of a driver; on stderr with --json. */
+void bench_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Ends the program: a benchmark must not go on with a wrong result. */
 _Noreturn void bench_wrong(const char *what);
 /* fork(), for a child that ends when its parent does, however that ends: a benchmark that gives up

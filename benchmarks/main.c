@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,16 @@ static const char *skipped; /* why, when setup said so */
 void *bench_skip(const char *why) {
   skipped = why;
   return NULL;
+}
+
+void bench_note(const char *format, ...) {
+  FILE *to = json ? stderr : stdout;
+  va_list arguments;
+  va_start(arguments, format);
+  fputs("# ", to);
+  vfprintf(to, format, arguments);
+  fputc('\n', to);
+  va_end(arguments);
 }
 
 void bench_wrong(const char *what) {
