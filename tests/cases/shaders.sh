@@ -1,6 +1,6 @@
 # The SPIR-V that is checked in is what the shaders' source gives, and it is valid: neither needs a GPU.
 : "${BUILD:?}"
-folders=lang/kernel/shaders
+folders='lang/kernel/shaders benchmarks/driver/shaders'
 made_with='Glslang Version: 11:12.0.0'
 work=$BUILD/shaders
 rm -rf "$work"
