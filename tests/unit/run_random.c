@@ -38,7 +38,8 @@ static enum tide_status open_cpu(void *self, const struct tide_device_request *r
   return tide_cpu_open(request->context, &params, out_device);
 }
 
-static const struct tide_device_kind kinds[] = {{"cpu", "threads", true, open_cpu, NULL, NULL, NULL}};
+static const struct tide_device_kind kinds[] = {
+    {"cpu", "threads", true, open_cpu, NULL, NULL, NULL}};
 
 /* ---- random programs ------------------------------------------------------------------- */
 
