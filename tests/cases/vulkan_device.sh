@@ -2,7 +2,7 @@
 # program with its blur on it. Without this, they run on whichever driver the loader finds first.
 : "${BUILD:?}" "${TIDEMARK:?}"
 BUILD=$(cd "$BUILD" && pwd)
-SOURCE=$PWD
+export SOURCE="$PWD"
 . tests/vulkan/programs.sh
 work=$BUILD/vulkan_device
 rm -rf "$work"
@@ -56,6 +56,28 @@ run_satellite() { # DRIVER
   pass "${driver}_satellite"
 }
 
+# ring.tide on the virtual VkQueues of Tidemark's layer, which changes all orders that nothing forbids. None of the
+# native waits can go: dropping those that are known, implied, the queue's own or seen by the host drops nothing,
+# and dropping the others is noticed.
+cat >ring <<'END'
+#!/bin/sh
+case ${VK_INSTANCE_LAYERS-} in *TIDEMARK*) vkqueues=$VKQUEUES ;; *) vkqueues=1 ;; esac
+exec "$TIDEMARK" run "$SOURCE/tests/vulkan/ring.tide" --check --paused --quiet-time --set vkqueues=$vkqueues
+END
+chmod +x ring
+explore() { timeout 600 "$TIDEMARK" vulkan explore --queues "$VKQUEUES" --in-queue --no-shrink "$@" -- ./ring >said 2>&1; }
+run_ring() { # DRIVER
+  for VKQUEUES in 2 4; do
+    export VKQUEUES
+    if ! explore --seeds 3; then fail "$1_virtual_$VKQUEUES" "$(tail -n 9 said)"
+    elif ! explore --seeds 1 --drop own,known,sibling,seen || grep -q 'waits dropped' said; then
+      fail "$1_virtual_$VKQUEUES" "some wait could go: $(tail -n 9 said)"
+    elif explore --seeds 3 --drop needed; then
+      fail "$1_virtual_$VKQUEUES" "nothing is noticed without the waits: $(tail -n 9 said)"
+    else pass "$1_virtual_$VKQUEUES"; fi
+  done
+}
+
 if ! "$TIDEMARK" run "$SOURCE/examples/satellite.tide" --set width=1000 --set height=700 --output cpu >said 2>&1; then
   fail satellite "$(tail -n 3 said)"
   exit 0
@@ -69,6 +91,7 @@ for driver in lavapipe swiftshader; do
   export VK_ICD_FILENAMES="$icd"
   run_all "$driver"
   run_satellite "$driver"
+  run_ring "$driver"
   if [ -z "$layer" ]; then
     echo "SKIP ${driver}_validated: there are no validation layers (vulkan-validationlayers)"
     continue
