@@ -198,6 +198,46 @@ TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_vulkan_prepare(struct tide_device *gpu, const struct tide_vulkan_kernel *kernel,
                     struct tide_diag *diag);
 
+/* ---- semaphores of the application -----------------------------------------------------------
+ *
+ * Timeline semaphores of the same VkDevice, for submissions that are not operations. */
+
+/* Makes a timeline of a timeline semaphore. It starts at the semaphore's value; each later value
+ * arrives as an external signal. The host keeps waits for it. The memory of the semaphore's
+ * submissions is visible to operations that wait. A thread listens while some waiter needs a later
+ * value, so a host that only polls calls tide_vulkan_poll. A lost VkDevice fails the timeline with
+ * TIDE_LOST; UINT64_MAX counts as a loss.
+ *
+ * No operation may signal the timeline, else it fails with TIDE_VALUE. Its owner is the device: do
+ * not release or destroy it. The semaphore must exist until tide_vulkan_release or
+ * tide_device_close has returned. TIDE_NOMEM; TIDE_INVALID: no semaphore; TIDE_LOST; or the
+ * driver's error. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_vulkan_import(struct tide_device *gpu, VkSemaphore semaphore, const char *label,
+                   struct tide_timeline **out_timeline, struct tide_diag *diag);
+/* Reads the semaphore at once, signals the timeline, and returns the timeline's value. */
+TIDE_API uint64_t tide_vulkan_poll(struct tide_device *gpu, struct tide_timeline *timeline);
+/* Ends an import: its values that are not reached fail with TIDE_CANCELLED, and the timeline is
+ * gone, unless it was retained. Blocks for some milliseconds. Not from a callback. NULL is fine. */
+TIDE_API void tide_vulkan_release(struct tide_device *gpu, struct tide_timeline *timeline);
+
+/* Signals a timeline semaphore from the host once the timeline has reached the value, or has
+ * failed: a VkQueue that waits for the semaphore cannot be told of a failure, so the application
+ * asks tide_timeline_failure. The loss and the close of the device signal it, too.
+ *
+ * A submission that waits for the semaphore holds back all that is behind it on its VkQueue. So the
+ * value must not depend on operations there that are not over when the application submits.
+ *
+ * Only exports may signal the semaphore. Their values increase in the order of the calls, and are
+ * signalled in this order: one that is due waits for those before it. The semaphore must exist
+ * until it has the value, or tide_device_close has returned. TIDE_VALUE: the semaphore has this
+ * value, or an earlier export will signal it; TIDE_SCOPE: the timeline's is narrower than process;
+ * TIDE_NOMEM; TIDE_INVALID: no timeline, or no semaphore; TIDE_UNSUPPORTED: this Vulkan has no
+ * vkSignalSemaphore; TIDE_LOST; or the driver's error. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_vulkan_export(struct tide_device *gpu, struct tide_timeline *timeline, uint64_t value,
+                   VkSemaphore semaphore, uint64_t semaphore_value, struct tide_diag *diag);
+
 #ifdef __cplusplus
 }
 #endif

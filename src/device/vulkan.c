@@ -48,6 +48,8 @@ static void lose_device(struct tide_vulkan *vulkan, VkResult result) {
   tide_store_release(&vulkan->lost, (int32_t)result);
   tide_vulkan_kick(vulkan);
   tide_device_lose_for(vulkan->device, &why);
+  tide_vulkan_imports_lose(vulkan);
+  tide_vulkan_exports_lose(vulkan);
   for (uint32_t i = 0; i < vulkan->lane_count; i++) wait_until_idle(&vulkan->lanes[i]);
   tide_device_certify(vulkan->device);
 }
@@ -108,7 +110,9 @@ static void free_vulkan(struct tide_vulkan *vulkan) {
 }
 
 static void stop(void *self) {
+  tide_vulkan_imports_end(self);
   stop_threads(self);
+  tide_vulkan_exports_end(self);
   free_vulkan(self);
 }
 
@@ -162,6 +166,9 @@ enum tide_status tide_vulkan_open(struct tide_context *context,
   if (!vulkan) return TIDE_NOMEM;
   vulkan->context = context;
   tide_vulkan_memory_init(vulkan);
+  tide_lock_init(&vulkan->semaphores);
+  tide_list_init(&vulkan->imports);
+  tide_list_init(&vulkan->outlets);
   status = fill_in(vulkan, &own, diag);
   struct tide_backend backend = {.name = "vulkan",
                                  .hands = 1,

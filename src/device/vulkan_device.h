@@ -4,6 +4,7 @@
 
 #include "device/vulkan_driver.h"
 
+#include "base/list.h"
 #include "causal/context_state.h"
 
 #define TIDE_VULKAN_AT_ONCE 32u /* works of one exchange */
@@ -36,6 +37,7 @@ struct tide_vulkan_lane {
    * over, the newest ones, so the next slot is always free. */
   struct tide_vulkan_slot *slots;
   uint64_t recorded; /* command buffers so far */
+  uint32_t imported; /* the device's, at the lane's newest barrier for it */
   struct tide_vulkan_listener listeners[TIDE_VULKAN_LISTENERS];
 };
 
@@ -83,6 +85,13 @@ struct tide_vulkan {
   struct tide_vulkan_slot *recording; /* by the submitting thread */
   struct tide_vulkan_memory memory;
   struct tide_vulkan_kernels kernels;
+
+  /* ---- semaphores of the application ---- */
+  struct tide_lock semaphores; /* guards the two lists */
+  struct tide_link imports;    /* struct tide_vulkan_import */
+  struct tide_link outlets;    /* struct outlet of vulkan_export.c */
+  uint32_t imported; /* atomic: values that arrived; the next submission begins with a barrier */
+  uint32_t exports;  /* atomic, waited on: exports that are not over */
 };
 
 struct tide_vulkan *tide_vulkan_of(const struct tide_device *device);
@@ -114,5 +123,26 @@ enum tide_status tide_vulkan_listen_start(struct tide_vulkan *vulkan);
 void tide_vulkan_listen_stop(struct tide_vulkan *vulkan);
 /* Wakes the submitting thread and idle listening ones. */
 void tide_vulkan_kick(struct tide_vulkan *vulkan);
+/* Reads a semaphore, which has at least `target`; *out_value is 0 if the driver has no memory.
+ * False: the VkDevice is lost, and the submitting thread knows. Then waits may succeed though
+ * nothing has ended, and a counter may have any value. */
+bool tide_vulkan_read_semaphore(struct tide_vulkan *vulkan, VkSemaphore semaphore, uint64_t target,
+                                uint64_t *out_value);
+/* Waits until a semaphore has `target`, for some milliseconds at most, and reads it. Without memory
+ * the driver may answer at once: then this waits while *news == seen. */
+bool tide_vulkan_wait_semaphore(struct tide_vulkan *vulkan, VkSemaphore semaphore, uint64_t target,
+                                const uint32_t *news, uint32_t seen, uint64_t *out_value);
+
+/* ---- vulkan_semaphore.c ---- */
+/* Has the threads of the imports fail their timelines: the device is lost. */
+void tide_vulkan_imports_lose(struct tide_vulkan *vulkan);
+/* Ends all imports. */
+void tide_vulkan_imports_end(struct tide_vulkan *vulkan);
+
+/* ---- vulkan_export.c ---- */
+/* Signals for all exports: the device is lost. */
+void tide_vulkan_exports_lose(struct tide_vulkan *vulkan);
+/* Signals for all exports, and waits until they are over. */
+void tide_vulkan_exports_end(struct tide_vulkan *vulkan);
 
 #endif

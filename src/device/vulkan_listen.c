@@ -17,16 +17,14 @@ static void note_loss(struct tide_vulkan *vulkan) {
   tide_vulkan_kick(vulkan);
 }
 
-/* Reports the ends that have come: at least `target`. False: the VkDevice is lost. Then waits may
- * succeed though nothing has ended, and a counter may have any value. */
-static bool report_ends(struct tide_vulkan_lane *lane, uint64_t target) {
-  const struct tide_vulkan_driver *driver = &lane->vulkan->driver;
-  uint64_t value;
-  VkResult result = driver->GetSemaphoreCounterValue(driver->device, lane->semaphore, &value);
+bool tide_vulkan_read_semaphore(struct tide_vulkan *vulkan, VkSemaphore semaphore, uint64_t target,
+                                uint64_t *out_value) {
+  const struct tide_vulkan_driver *driver = &vulkan->driver;
+  VkResult result = driver->GetSemaphoreCounterValue(driver->device, semaphore, out_value);
   bool lost = result == VK_ERROR_DEVICE_LOST;
-  lost |= result == VK_SUCCESS && (value < target || value == UINT64_MAX);
-  if (lost) note_loss(lane->vulkan);
-  else if (result == VK_SUCCESS) tide_device_over(lane->vulkan->device, lane->index, value);
+  lost |= result == VK_SUCCESS && (*out_value < target || *out_value == UINT64_MAX);
+  if (lost) note_loss(vulkan);
+  if (result != VK_SUCCESS) *out_value = 0;
   return !lost;
 }
 
@@ -50,25 +48,34 @@ static uint64_t later(const struct tide_platform *platform) {
   return platform->now(platform->self) + SLICE;
 }
 
-/* False: the VkDevice is lost. Without memory the driver may answer at once: then this waits. */
+bool tide_vulkan_wait_semaphore(struct tide_vulkan *vulkan, VkSemaphore semaphore, uint64_t target,
+                                const uint32_t *news, uint32_t seen, uint64_t *out_value) {
+  const struct tide_platform *platform = vulkan->context->platform;
+  const struct tide_vulkan_driver *driver = &vulkan->driver;
+  VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                              .semaphoreCount = 1,
+                              .pSemaphores = &semaphore,
+                              .pValues = &target};
+  VkResult result = driver->WaitSemaphores(driver->device, &wait, SLICE);
+  if (result == VK_SUCCESS) return tide_vulkan_read_semaphore(vulkan, semaphore, target, out_value);
+  if (result == VK_ERROR_DEVICE_LOST) {
+    note_loss(vulkan);
+    return false;
+  }
+  if (result != VK_TIMEOUT) platform->wait(platform->self, news, seen, later(platform));
+  return tide_vulkan_read_semaphore(vulkan, semaphore, 0, out_value);
+}
+
+/* False: the VkDevice is lost. */
 static bool wait_for_target(struct tide_vulkan_listener *listener, uint64_t target, uint32_t news) {
   struct tide_vulkan_lane *lane = listener->lane;
   struct tide_vulkan *vulkan = lane->vulkan;
-  const struct tide_platform *platform = vulkan->context->platform;
-  const struct tide_vulkan_driver *driver = &lane->vulkan->driver;
-  VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
-                              .semaphoreCount = 1,
-                              .pSemaphores = &lane->semaphore,
-                              .pValues = &target};
-  VkResult result = driver->WaitSemaphores(driver->device, &wait, SLICE);
+  uint64_t value;
+  bool ok =
+      tide_vulkan_wait_semaphore(vulkan, lane->semaphore, target, &vulkan->news, news, &value);
   tide_store_ordered(&listener->target, (uint64_t)0);
-  if (result == VK_SUCCESS) return report_ends(lane, target);
-  if (result == VK_ERROR_DEVICE_LOST) {
-    note_loss(lane->vulkan);
-    return false;
-  }
-  if (result != VK_TIMEOUT) platform->wait(platform->self, &vulkan->news, news, later(platform));
-  return report_ends(lane, 0);
+  if (ok) tide_device_over(vulkan->device, lane->index, value);
+  return ok;
 }
 
 static void listener_main(void *argument) {

@@ -1,6 +1,8 @@
 /* Recording and submitting: one batch of a vkQueueSubmit call per operation. */
 #include "device/vulkan_device.h"
 
+#include "base/atomic.h"
+
 #include <string.h>
 
 /* The works of one lane in one call. */
@@ -13,7 +15,8 @@ struct batch {
   uint64_t awaited[TIDE_VULKAN_AT_ONCE][TIDE_HARDWARE_QUEUES_MAX];
   uint64_t newest[TIDE_HARDWARE_QUEUES_MAX]; /* by hardware queue: awaited so far in this call */
   uint32_t count;
-  uint64_t recorded; /* the lane's before this call */
+  uint64_t recorded; /* the lane's before this call, and the next one */
+  uint32_t imported;
 };
 
 #define ALL VK_PIPELINE_STAGE_ALL_COMMANDS_BIT
@@ -117,11 +120,13 @@ static void add_submission(struct tide_vulkan_lane *lane, struct batch *batch,
 }
 
 /* Records a work, and adds it to the batch unless it is refused. An empty submission without a
- * barrier has no command buffer. */
+ * barrier has no command buffer. Only the host sees a value of an imported semaphore, so after one
+ * a barrier makes the writes before its signal visible. */
 static void prepare_work(struct tide_vulkan_lane *lane, struct batch *batch, struct tide_work *work,
                          const struct tide_submission *submission) {
   struct tide_vulkan *vulkan = lane->vulkan;
-  bool barrier = needs_barrier(submission);
+  uint32_t imported = tide_load_acquire(&vulkan->imported);
+  bool barrier = needs_barrier(submission) || imported != lane->imported;
   struct tide_vulkan_slot *slot = &lane->slots[lane->recorded % vulkan->ahead];
   if (!work->body && !barrier) {
     add_submission(lane, batch, work, submission, NULL);
@@ -136,6 +141,7 @@ static void prepare_work(struct tide_vulkan_lane *lane, struct batch *batch, str
     return;
   }
   lane->recorded++;
+  lane->imported = imported;
   add_submission(lane, batch, work, submission, &slot->commands);
 }
 
@@ -153,6 +159,7 @@ static VkResult submit_batch(struct tide_vulkan_lane *lane, struct batch *batch)
   vulkan->frame.failure.status = TIDE_OK;
   enum tide_status status = tide_status_of_vulkan(result);
   lane->recorded = batch->recorded;
+  lane->imported = batch->imported;
   for (uint32_t i = 0; i < batch->count; i++)
     tide_work_fail(batch->works[i], tide_body_failure(&vulkan->frame, status));
   return VK_SUCCESS;
@@ -168,6 +175,7 @@ VkResult tide_vulkan_submit(struct tide_vulkan *vulkan, struct tide_work *const 
     batch.count = 0;
     memset(batch.newest, 0, sizeof batch.newest);
     batch.recorded = lane->recorded;
+    batch.imported = lane->imported;
     for (size_t i = 0; i < count; i++)
       if (submissions[i].hardware_queue == l) prepare_work(lane, &batch, works[i], &submissions[i]);
     VkResult result = submit_batch(lane, &batch);

@@ -270,6 +270,28 @@ void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t
                                         struct tide_node *node) {
   tide_counter_add(&timeline->promised, node, value);
   tide_timeline_refresh(timeline);
+  if (timeline->is_watched) tide_timeline_watch_wake(timeline->watch);
+}
+
+void tide_timeline_watch_wake(struct tide_timeline_watch *watch) {
+  if (tide_exchange(&watch->news, 1u) == 0)
+    watch->platform->wake(watch->platform->self, &watch->news, 1);
+}
+
+void tide_timeline_set_watch(struct tide_timeline *timeline, struct tide_timeline_watch *watch) {
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  timeline->watch = watch;
+  timeline->is_watched = watch != NULL;
+  tide_lock_give(guard);
+}
+
+bool tide_timeline_awaited(struct tide_timeline *timeline, uint64_t *out_value) {
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  *out_value =
+      min_value(tide_counter_least(&timeline->reached), tide_counter_least(&timeline->promised));
+  bool any = !tide_counter_empty(&timeline->reached) || !tide_counter_empty(&timeline->promised);
+  tide_lock_give(guard);
+  return any;
 }
 
 enum tide_status tide_timeline_failed_with(struct tide_timeline *timeline, uint64_t value) {

@@ -41,6 +41,12 @@ struct tide_record_view {
   bool reached, coarse;
 };
 
+/* A thread that signals a timeline from outside, and listens only while a value is awaited. */
+struct tide_timeline_watch {
+  const struct tide_platform *platform;
+  uint32_t news; /* atomic, waited on: 1 once a waiter has queued; the thread clears it */
+};
+
 /* The source of a progress timeline's records. Called under the guard. */
 struct tide_record_source {
   /* Finds the record of `value`, reached or pending. False: none. */
@@ -69,7 +75,7 @@ struct tide_timeline {
   uint32_t vain_spins;    /* atomic; vain spins since the last useful one: see wait.c */
   bool ends_singly;       /* the values end one by one: see pending_value.h */
   bool was_held, orphan;  /* see tide_timeline_hold_locked */
-  bool gone;              /* the broken ranges are lost: see tide_pending_forget_all_locked */
+  bool is_watched;        /* `watch` is set */
   uint32_t held;          /* references of points; the last field in the two lines */
   uint64_t number;        /* number in the context, in order of creation */
   uint64_t lowest_broken; /* the lowest broken value; UINT64_MAX: none */
@@ -79,7 +85,8 @@ struct tide_timeline {
   struct tide_counter promised; /* waiters for a pending record; its value is unused */
   uint32_t owners;              /* hosts that may signal, and one for all operations that will */
   bool operations_only;
-  bool kept;                     /* the last slot is in use */
+  bool kept; /* the last slot is in use */
+  bool gone; /* the broken ranges are lost: see tide_pending_forget_all_locked */
   uint64_t awaiting, signalling; /* numbers of waits and signals of operations: sched's */
   uint64_t held_waits; /* number of waits of held operations, and their largest value: sched's */
   uint64_t held_most;
@@ -87,7 +94,10 @@ struct tide_timeline {
   const void *home;            /* the queue or device that a narrow scope is bound to: sched's */
   uint64_t batch, batch_value; /* sched's, while it checks several submits at once */
   const struct tide_record_source *source; /* NULL: the ring below */
-  void *source_self;
+  union {
+    void *source_self;
+    struct tide_timeline_watch *watch; /* if is_watched: then the ring is the source */
+  };
   uint64_t initial;
   /* The ring: records `oldest` .. `newest`-1, each at slot number % history. */
   uint32_t history, slot_size;
@@ -294,6 +304,14 @@ static inline void tide_waiting_end(struct tide_context *context) {
   tide_waiting_count(context, -1u);
 }
 
+/* Has a thread listen for this timeline's values; NULL: the thread ends. The thread lives as long
+ * as it is set. */
+void tide_timeline_set_watch(struct tide_timeline *timeline, struct tide_timeline_watch *watch);
+/* Returns the smallest awaited value; false: no waiter is queued. */
+bool tide_timeline_awaited(struct tide_timeline *timeline, uint64_t *out_value);
+/* Wakes the thread that listens. */
+void tide_timeline_watch_wake(struct tide_timeline_watch *watch);
+
 enum tide_await { TIDE_AWAIT_QUEUED, TIDE_AWAIT_REACHED, TIDE_AWAIT_FAILED };
 /* The variants for values that end one by one: see pending_value.h. */
 enum tide_await tide_pending_await_locked(struct tide_timeline *timeline, uint64_t value,
@@ -312,6 +330,7 @@ static inline enum tide_await tide_timeline_await_locked(struct tide_timeline *t
   tide_counter_add(&timeline->reached, node, value);
   if (value < timeline->wake_at) timeline->wake_at = value;
   if (value < timeline->quiet_below) timeline->quiet_below = value;
+  if (__builtin_expect(timeline->is_watched, 0)) tide_timeline_watch_wake(timeline->watch);
   return TIDE_AWAIT_QUEUED;
 }
 /* Queues the node for a value that is not promised, to be fired when the value is promised, reached
