@@ -19,6 +19,7 @@
 #include "tidemark/cpu.h"
 #include "tidemark/file.h"
 #include "tidemark/cuda.h"
+#include "tidemark/descriptor.h"
 #include "tidemark/fiber.h"
 #include "tidemark/wic.h"
 #include "tidemark/service.h"

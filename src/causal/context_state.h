@@ -12,11 +12,13 @@
 
 struct tide_deferred;
 struct tide_blocked_bodies;
+struct tide_descriptors;
 struct tide_sched;
 
 /* The order in which a context destroys objects that its user left: a kind refers to later ones. */
 enum tide_owned_kind {
   TIDE_OWNED_CREW,
+  TIDE_OWNED_DESCRIPTORS,
   TIDE_OWNED_MEDIUM,
   TIDE_OWNED_POINTS,
   TIDE_OWNED_WAIT_SET,
@@ -60,8 +62,9 @@ struct tide_context {
   /* Called once a waiter has queued for a value, without a lock. Atomic; NULL: no listener. Set by
    * sched, which has devices report no more ends than waiters need. */
   void (*hear_waiter)(struct tide_context *context);
-  uint32_t waiting;                    /* threads that block until a value is reached */
-  struct tide_blocked_bodies *blocked; /* bodies that block until a value is reached */
+  uint32_t waiting;                     /* threads that block until a value is reached */
+  struct tide_blocked_bodies *blocked;  /* bodies that block until a value is reached */
+  struct tide_descriptors *descriptors; /* atomic; NULL: none was used. Of device/descriptor.c */
   struct tide_lock owned_lock;
   struct tide_link owned[TIDE_OWNED_KINDS]; /* struct tide_owned, in the order of creation */
   const struct tide_owned_ops *owned_ops[TIDE_OWNED_KINDS];

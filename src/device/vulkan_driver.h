@@ -79,7 +79,7 @@ struct tide_vulkan_driver {
 #undef TIDE_VULKAN_MEMBER
   PFN_vkCmdBeginDebugUtilsLabelEXT CmdBeginDebugUtilsLabelEXT; /* NULL: no labels */
   PFN_vkCmdEndDebugUtilsLabelEXT CmdEndDebugUtilsLabelEXT;
-  PFN_vkSignalSemaphore SignalSemaphore; /* NULL: no exports */
+  PFN_vkSignalSemaphore SignalSemaphore;                                     /* NULL: no exports */
   PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerPropertiesEXT; /* NULL: no imports */
   VkDeviceSize import_alignment;
   VkPhysicalDeviceLimits limits;

@@ -249,6 +249,23 @@ void tide_timeline_break(struct tide_record *record, enum tide_status status,
   tide_timeline_fail_locked(timeline, newest_below(timeline, value) + 1, status, cause, fired);
 }
 
+void tide_timeline_fail_external(struct tide_timeline *timeline, uint64_t value, uint64_t below,
+                                 const struct tide_failure *why) {
+  struct tide_context *context = timeline->context;
+  struct tide_cause *cause = tide_cause_create(context, why);
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  if (value > timeline->reached.value) {
+    uint64_t newest = newest_below(timeline, value);
+    tide_timeline_fail_locked(timeline, (below > newest ? below : newest) + 1, why->status, cause,
+                              &fired);
+  }
+  tide_lock_give(guard);
+  tide_cause_release(cause);
+  tide_fired_run_calls(&fired, context);
+}
+
 bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t value,
                                   struct tide_record_view *out_view) {
   if (timeline->source)

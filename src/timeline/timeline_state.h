@@ -268,6 +268,10 @@ void tide_timeline_break(struct tide_record *record, enum tide_status status,
 void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
                                enum tide_status status, struct tide_cause *cause,
                                struct tide_fired *fired);
+/* Fails a value that a host was to signal, like tide_timeline_break, but no value up to `below`.
+ * Takes the guard, and runs calls. */
+void tide_timeline_fail_external(struct tide_timeline *timeline, uint64_t value, uint64_t below,
+                                 const struct tide_failure *why);
 /* Raises a progress timeline, without a record. */
 static inline void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
                                          struct tide_fired *fired) {

@@ -1,6 +1,7 @@
 /* Semaphores of the application: imports, which arrive as external signals, and exports. Mostly on
  * a driver without a GPU; the last cases use the one that is installed. */
 #include "fake_vulkan.h"
+#include "meter.h"
 
 #include "base/atomic.h"
 #include "tidemark/tidemark.h"
@@ -14,8 +15,9 @@ static struct tide_device *gpu, *cpu;
 static struct tide_queue *gpu_queue, *cpu_queue;
 static struct tide_diag diag;
 
-static enum tide_status record_nothing(const void *arguments, VkCommandBuffer commands) {
-  (void)arguments, (void)commands;
+static enum tide_status record_nothing(const void *arguments, struct tide_device *device,
+                                       VkCommandBuffer commands) {
+  (void)arguments, (void)device, (void)commands;
   return TIDE_OK;
 }
 static const struct tide_vulkan_ops gpu_ops = {{TIDE_OPS_VULKAN}, record_nothing};
@@ -507,22 +509,6 @@ TEST(a_close_meets_signals) {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-struct meter {
-  uint64_t asked, fail_at; /* the allocation that fails; 0: none */
-  int64_t out;
-};
-static void *meter_alloc(void *self, size_t size, size_t align) {
-  struct meter *meter = self;
-  uint64_t number = tide_fetch_add(&meter->asked, (uint64_t)1) + 1;
-  if (number == tide_load_acquire(&meter->fail_at)) return NULL;
-  tide_fetch_add(&meter->out, (int64_t)1);
-  return tide_allocator_system()->alloc(NULL, size, align);
-}
-static void meter_free(void *self, void *memory, size_t size) {
-  tide_fetch_sub(&((struct meter *)self)->out, (int64_t)1);
-  tide_allocator_system()->free(NULL, memory, size);
-}
-
 TEST(every_allocation_may_fail) {
   struct meter meter = {0};
   const struct tide_allocator allocator = {meter_alloc, meter_free, &meter};
@@ -532,24 +518,21 @@ TEST(every_allocation_may_fail) {
       tide_context_create(TIDE_PARAMS(tide_context_params, .allocator = &allocator), &context));
   CHECK_OK(tide_vulkan_open(context, &params, &gpu, NULL));
   struct tide_timeline *line = make_line(), *drawn = NULL;
-  for (bool done = false; !done; imports++) {
-    int64_t before = tide_load_acquire(&meter.out);
-    tide_store_release(&meter.fail_at, meter.asked + imports + 1);
+  for (;; imports++) {
+    uint64_t before = meter_refuse(&meter, imports);
     enum tide_status status = tide_vulkan_import(gpu, fake_semaphore_make(0), NULL, &drawn, &diag);
-    done = status == TIDE_OK;
-    if (done) break;
+    if (status == TIDE_OK) break;
     CHECK_STATUS(status, TIDE_NOMEM);
     CHECK_STATUS(diag.status, TIDE_NOMEM);
-    CHECK_EQ_U64((uint64_t)tide_load_acquire(&meter.out), (uint64_t)before);
+    CHECK_EQ_U64((uint64_t)tide_load_acquire(&meter.out), before);
   }
   VkSemaphore semaphore = fake_semaphore_make(0);
   for (;; exports++) {
-    int64_t before = tide_load_acquire(&meter.out);
-    tide_store_release(&meter.fail_at, meter.asked + exports + 1);
+    uint64_t before = meter_refuse(&meter, exports);
     enum tide_status status = export_to(line, 1, semaphore, 1);
     if (status == TIDE_OK) break;
     CHECK_STATUS(status, TIDE_NOMEM);
-    CHECK_EQ_U64((uint64_t)tide_load_acquire(&meter.out), (uint64_t)before);
+    CHECK_EQ_U64((uint64_t)tide_load_acquire(&meter.out), before);
   }
   CHECK(imports >= 2 && exports == 2);
   tide_store_release(&meter.fail_at, (uint64_t)0);
