@@ -203,10 +203,10 @@ tide_vulkan_prepare(struct tide_device *gpu, const struct tide_vulkan_kernel *ke
  * Timeline semaphores of the same VkDevice, for submissions that are not operations. */
 
 /* Makes a timeline of a timeline semaphore. It starts at the semaphore's value; each later value
- * arrives as an external signal. The host keeps waits for it. The memory of the semaphore's
- * submissions is visible to operations that wait. A thread listens while some waiter needs a later
- * value, so a host that only polls calls tide_vulkan_poll. A lost VkDevice fails the timeline with
- * TIDE_LOST; UINT64_MAX counts as a loss.
+ * arrives as an external signal. The host keeps waits for it. All that the semaphore's submissions
+ * wrote is visible to the device's operations that wait. A thread listens while some waiter needs a
+ * later value, so a host that only polls calls tide_vulkan_poll. A lost VkDevice fails the timeline
+ * with TIDE_LOST; UINT64_MAX counts as a loss.
  *
  * No operation may signal the timeline, else it fails with TIDE_VALUE. Its owner is the device: do
  * not release or destroy it. The semaphore must exist until tide_vulkan_release or
@@ -226,7 +226,8 @@ TIDE_API void tide_vulkan_release(struct tide_device *gpu, struct tide_timeline 
  * asks tide_timeline_failure. The loss and the close of the device signal it, too.
  *
  * A submission that waits for the semaphore holds back all that is behind it on its VkQueue. So the
- * value must not depend on operations there that are not over when the application submits.
+ * value must not depend on operations there that are not over when the application submits. To read
+ * what the host wrote meanwhile, it needs a barrier with VK_ACCESS_HOST_WRITE_BIT.
  *
  * Only exports may signal the semaphore. Their values increase in the order of the calls, and are
  * signalled in this order: one that is due waits for those before it. The semaphore must exist

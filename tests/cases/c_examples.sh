@@ -51,6 +51,15 @@ expect priorities 'ahead of the browser: 3
 the browser will need it: 12, no more than its own
 its frame is there: 3
 and consumed: 8'
+# shellcheck source=tests/vulkan/programs.sh
+. tests/vulkan/programs.sh
+if [ -n "${VK_ICD_FILENAMES-}" ] || VK_ICD_FILENAMES=$(lavapipe_icd); then
+  export VK_ICD_FILENAMES
+  [ "${TEST_SLOWDOWN-1}" = 1 ] && expect vulkan-adopt 'frame 1
+frame 2
+frame 3'
+  [ "${TEST_SLOWDOWN-1}" = 1 ] || echo "SKIP vulkan-adopt: a Vulkan driver under a sanitizer"
+else echo "SKIP vulkan-adopt: $VK_ICD_FILENAMES"; fi
 
 # A file that is no whole number of pieces, and more of them than there are buffers.
 folder=$(mktemp -d) && head -c 1000001 /dev/urandom >"$folder/from"
@@ -69,5 +78,5 @@ fi
 rm -r "$folder"
 
 # Short enough to be read at once.
-long=$(wc -l examples/*.c | awk '$2 != "total" && $1 >= 60 {print $2}')
+long=$(wc -l examples/*.c examples/vulkan/adopt.c | awk '$2 != "total" && $1 >= 60 {print $2}')
 if [ -z "$long" ]; then echo "PASS under_60_lines"; else echo "FAIL under_60_lines: $long"; fi
