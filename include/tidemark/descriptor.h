@@ -33,7 +33,7 @@ extern "C" {
  * once it is signalled.
  *
  * The value fails if the descriptor hangs up or has an error without being readable (TIDE_IO), or
- * if it is a sync_file whose fence has failed (TIDE_FAILED). Waiters for less fail with it, down to
+ * if it is a sync_file with a failed fence (TIDE_FAILED). Waiters for less fail with it, down to
  * the next lower value that is reached, pending, or expected from a descriptor.
  *
  * TIDE_INVALID: no timeline, one of another context, or no open descriptor; TIDE_UNSUPPORTED: the

@@ -227,7 +227,7 @@ TIDE_API void tide_vulkan_release(struct tide_device *gpu, struct tide_timeline 
  *
  * A submission that waits for the semaphore holds back all that is behind it on its VkQueue. So the
  * value must not depend on operations there that are not over when the application submits. To read
- * what the host wrote meanwhile, it needs a barrier with VK_ACCESS_HOST_WRITE_BIT.
+ * the host's writes since then, it needs a barrier with VK_ACCESS_HOST_WRITE_BIT.
  *
  * Only exports may signal the semaphore. Their values increase in the order of the calls, and are
  * signalled in this order: one that is due waits for those before it. The semaphore must exist

@@ -20,11 +20,11 @@
 
 #define EVENTS_AT_ONCE 64
 
-/* The context's thread, and what it polls. */
+/* The context's thread, and the descriptors that it polls. */
 struct tide_descriptors {
   struct tide_owned owned;
   struct tide_context *context;
-  int epoll, stop; /* stop: an eventfd, whose entry in the epoll has no data */
+  int epoll, stop; /* stop: an eventfd; its entry in the epoll has no data */
   struct tide_thread *thread;
   struct tide_lock lock;
   struct tide_link signallers;

@@ -10,11 +10,11 @@
 /* A semaphore with exports. The fields are guarded by the device's `semaphores`. */
 struct outlet {
   struct tide_link link;
-  struct tide_link exports; /* those that are not signalled, in the order of their numbers */
+  struct tide_link exports; /* not signalled yet, in the order of their numbers */
   VkSemaphore semaphore;
-  uint64_t newest;   /* the largest number so far */
-  uint32_t users;    /* calls of tide_vulkan_export that use it */
-  bool is_signalled; /* a thread signals for those that are due */
+  uint64_t newest;    /* the largest number so far */
+  uint32_t users;     /* calls of tide_vulkan_export that use it */
+  bool has_signaller; /* a thread signals for the due exports */
 };
 
 struct export {
@@ -79,11 +79,11 @@ static void signal_due(struct tide_vulkan *vulkan, struct outlet *outlet) {
   struct tide_context *context = vulkan->context;
   struct tide_link due, over;
   tide_list_init(&over);
-  bool is_mine = !outlet->is_signalled;
+  bool is_mine = !outlet->has_signaller;
   for (; is_mine; take_lock(vulkan)) {
     take_due(outlet, &due);
-    outlet->is_signalled = !tide_list_empty(&due);
-    if (!outlet->is_signalled) break;
+    outlet->has_signaller = !tide_list_empty(&due);
+    if (!outlet->has_signaller) break;
     uint64_t number = export_of(due.prev)->number; /* and with it all lower ones */
     tide_lock_give(&vulkan->semaphores);
     signal_semaphore(vulkan, outlet->semaphore, number);
@@ -223,7 +223,7 @@ static struct outlet *cut_outlet(struct tide_vulkan *vulkan) {
       cut_short(export_of(e));
     bool is_ready = !tide_list_empty(&outlet->exports) && export_of(outlet->exports.next)->is_due &&
                     export_of(outlet->exports.next)->is_added;
-    if (is_ready && !outlet->is_signalled) return outlet;
+    if (is_ready && !outlet->has_signaller) return outlet;
   }
   return NULL;
 }
