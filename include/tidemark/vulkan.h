@@ -233,8 +233,7 @@ TIDE_API void tide_vulkan_release(struct tide_device *gpu, struct tide_timeline 
  * signalled in this order: one that is due waits for those before it. The semaphore must exist
  * until it has the value, or tide_device_close has returned. TIDE_VALUE: the semaphore has this
  * value, or an earlier export will signal it; TIDE_SCOPE: the timeline's is narrower than process;
- * TIDE_NOMEM; TIDE_INVALID: no timeline, or no semaphore; TIDE_UNSUPPORTED: this Vulkan has no
- * vkSignalSemaphore; TIDE_LOST; or the driver's error. */
+ * TIDE_NOMEM; TIDE_INVALID: no timeline, or no semaphore; TIDE_LOST; or the driver's error. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_vulkan_export(struct tide_device *gpu, struct tide_timeline *timeline, uint64_t value,
                    VkSemaphore semaphore, uint64_t semaphore_value, struct tide_diag *diag);

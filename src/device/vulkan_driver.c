@@ -79,12 +79,10 @@ static enum tide_status load_loader(struct tide_vulkan_driver *driver, struct ti
 #define FIND_GLOBAL(name) FIND(get_proc, NULL, name)
 #define FIND_OF_INSTANCE(name) FIND(get_proc, driver->instance, name)
 #define FIND_OF_DEVICE(name) FIND(GetDeviceProcAddr, driver->device, name)
-#define FIND_IF_THERE(name)                                                                        \
+#define FIND_OF_TIMELINES(name)                                                                    \
   driver->name = (PFN_vk##name)driver->GetDeviceProcAddr(driver->device, "vk" #name);              \
   if (!driver->name)                                                                               \
-    driver->name = (PFN_vk##name)driver->GetDeviceProcAddr(driver->device, "vk" #name "KHR");
-#define FIND_OF_TIMELINES(name)                                                                    \
-  FIND_IF_THERE(name)                                                                              \
+    driver->name = (PFN_vk##name)driver->GetDeviceProcAddr(driver->device, "vk" #name "KHR");      \
   if (!driver->name)                                                                               \
     return tide_diag_set(diag, TIDE_UNSUPPORTED,                                                   \
                          "the VkDevice has no timeline semaphores: it has no vk" #name);
@@ -99,7 +97,6 @@ static enum tide_status find_device_calls(struct tide_vulkan_driver *driver,
                                           struct tide_diag *diag) {
   TIDE_VULKAN_DEVICE_CALLS(FIND_OF_DEVICE)
   TIDE_VULKAN_TIMELINE_CALLS(FIND_OF_TIMELINES)
-  FIND_IF_THERE(SignalSemaphore)
   driver->CmdBeginDebugUtilsLabelEXT = (PFN_vkCmdBeginDebugUtilsLabelEXT)driver->get_proc(
       driver->instance, "vkCmdBeginDebugUtilsLabelEXT");
   driver->CmdEndDebugUtilsLabelEXT = (PFN_vkCmdEndDebugUtilsLabelEXT)driver->get_proc(

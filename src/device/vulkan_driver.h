@@ -61,7 +61,8 @@
   X(CmdCopyBuffer)
 
 /* Functions of Vulkan 1.2, or of VK_KHR_timeline_semaphore. */
-#define TIDE_VULKAN_TIMELINE_CALLS(X) X(WaitSemaphores) X(GetSemaphoreCounterValue)
+#define TIDE_VULKAN_TIMELINE_CALLS(X)                                                              \
+  X(WaitSemaphores) X(GetSemaphoreCounterValue) X(SignalSemaphore)
 
 struct tide_vulkan_driver {
   void *library; /* NULL: the application gave its functions */
@@ -79,7 +80,6 @@ struct tide_vulkan_driver {
 #undef TIDE_VULKAN_MEMBER
   PFN_vkCmdBeginDebugUtilsLabelEXT CmdBeginDebugUtilsLabelEXT; /* NULL: no labels */
   PFN_vkCmdEndDebugUtilsLabelEXT CmdEndDebugUtilsLabelEXT;
-  PFN_vkSignalSemaphore SignalSemaphore;                                     /* NULL: no exports */
   PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerPropertiesEXT; /* NULL: no imports */
   VkDeviceSize import_alignment;
   VkPhysicalDeviceLimits limits;

@@ -173,8 +173,6 @@ static enum tide_status check_export(struct tide_vulkan *vulkan,
     return tide_diag_set(diag, TIDE_SCOPE, "the scope of timeline '%s' is %s, not process",
                          tide_timeline_label(timeline),
                          tide_scope_name(tide_timeline_scope(timeline)));
-  if (!vulkan->driver.SignalSemaphore)
-    return tide_diag_set(diag, TIDE_UNSUPPORTED, "this Vulkan has no vkSignalSemaphore");
   if (tide_load_acquire(&vulkan->lost))
     return tide_diag_set(diag, TIDE_LOST, "the VkDevice is lost");
   return TIDE_OK;

@@ -396,13 +396,6 @@ TEST(wrong_exports) {
   tide_context_destroy(context);
 }
 
-TEST(no_signal_semaphore) {
-  fake_vulkan.has_no_signal = true;
-  open_fake();
-  CHECK_STATUS(export_to(make_line(), 1, fake_semaphore_make(0), 1), TIDE_UNSUPPORTED);
-  tide_context_destroy(context);
-}
-
 /* A driver without memory is asked again: an application waits for the semaphore. */
 TEST(a_refused_signal_is_repeated) {
   open_fake();
@@ -674,7 +667,7 @@ TEST_MAIN(CASE(an_import_follows_its_semaphore), CASE(every_waiter_is_heard),
           CASE(an_idle_import_is_told_of_a_loss), CASE(the_context_ends_an_import),
           CASE(readers_do_not_disturb_each_other), CASE(an_export_signals_its_semaphore),
           CASE(a_failure_signals_too), CASE(exports_go_up), CASE(wrong_exports),
-          CASE(no_signal_semaphore), CASE(a_refused_signal_is_repeated), CASE(a_close_signals),
+          CASE(a_refused_signal_is_repeated), CASE(a_close_signals),
           CASE(the_end_of_a_context_signals), CASE(a_loss_signals), CASE(exports_from_many_threads),
           CASE(a_close_meets_signals), CASE(every_allocation_may_fail), CASE(a_real_chain),
           CASE(real_semaphores_by_the_host))
