@@ -88,8 +88,13 @@ def make_fifo():
 
 
 def wait_for_size(size):
+    """Until the file has so many bytes, in whole lines: a part of one stands there while it is written, and until
+    it is cut off."""
     end = time.time() + LIMIT
-    while os.path.getsize(log) < size and time.time() < end:
+    while time.time() < end:
+        data = open(log, "rb").read()
+        if len(data) >= size and data.endswith(b"\n"):
+            break
         time.sleep(.01)
     time.sleep(.05)
 
