@@ -147,8 +147,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_vulkan_find(struct tide_device *g
 /* ---- commands on shared memory --------------------------------------------------------------
  *
  * A shorter way to run compute shaders: the device makes the pipeline, binds the buffers, and
- * destroys everything when it is closed. Only a body's `record` calls these two functions, for its
- * own command buffer. A failure is reported to the operation with a sentence. */
+ * destroys everything when it is closed. Only a body's `record` calls these functions, for its own
+ * command buffer. A failure is reported to the operation with a sentence. */
 
 #define TIDE_VULKAN_BUFFERS_MOST 4     /* of a kernel */
 #define TIDE_VULKAN_CONSTANTS_MOST 16  /* of a kernel */
@@ -176,9 +176,9 @@ struct tide_vulkan_dispatch {
   uint32_t groups[3]; /* 0 counts as 1 */
 };
 /* Records a dispatch. The first one of a kernel makes its pipeline, unless tide_vulkan_prepare has
- * done that. TIDE_NOT_FOUND: a slice is not shared; TIDE_FULL: too many dispatches; TIDE_INVALID:
- * not the command buffer of the running body; TIDE_UNSUPPORTED: beyond a limit of the VkDevice; or
- * an error of tide_vulkan_prepare. */
+ * done that. TIDE_NOT_FOUND: a slice is not shared; TIDE_FULL: too many dispatches; TIDE_INVALID: a
+ * slice is empty, or not the command buffer of the running body; TIDE_UNSUPPORTED: beyond a limit
+ * of the VkDevice; or an error of tide_vulkan_prepare. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_vulkan_dispatch(struct tide_device *gpu, VkCommandBuffer commands,
                      const struct tide_vulkan_dispatch *dispatch);
@@ -187,12 +187,13 @@ tide_vulkan_dispatch(struct tide_device *gpu, VkCommandBuffer commands,
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_vulkan_copy(struct tide_device *gpu,
                                                            VkCommandBuffer commands, void *to,
                                                            const void *from, size_t size);
-/* Records a barrier: the commands after it start when those before it have ended, and see what they
- * wrote. Only a body's `record` calls it. */
+/* Records a barrier: the commands after it start when those before it have ended, and see their
+ * writes. */
 TIDE_API void tide_vulkan_barrier(struct tide_device *gpu, VkCommandBuffer commands);
 
-/* Makes the pipeline of a kernel, which takes the driver some milliseconds. Any thread.
- * TIDE_CORRUPT: the code is no compute shader in SPIR-V; TIDE_INVALID: too many buffers or
+/* Makes the pipeline of a kernel, which takes the driver some milliseconds. Any thread. The code
+ * must be valid: only its frame and its entry point are checked, and a driver may crash on the
+ * rest. TIDE_CORRUPT: the code is no compute shader in SPIR-V; TIDE_INVALID: too many buffers or
  * constants; TIDE_NOMEM; or the driver's error. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_vulkan_prepare(struct tide_device *gpu, const struct tide_vulkan_kernel *kernel,

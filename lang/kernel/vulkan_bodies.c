@@ -1,5 +1,6 @@
 /* nop, fill, copy, blur, stencil, reduce and gemm as commands of a Vulkan device. Their results are
- * those of the host's bodies, byte for byte.
+ * those of the host's bodies, byte for byte. Only in gemm the bits of a NaN are the driver's, and
+ * it may take numbers for 0 that are too small for an ordinary float.
  *
  * The shaders are in kernel/shaders, and as C arrays beside their source. A dispatch without bytes
  * is none. */
@@ -38,7 +39,7 @@ static enum tide_status check_size(const char *name, uint64_t size, uint64_t mos
                           (unsigned long)most, (unsigned long)size);
 }
 
-/* Returns the workgroups that do `size` parts each of so much work. */
+/* Returns the workgroups for so much work, `size` parts each. If that is too many, they do more. */
 static uint32_t groups_for(uint64_t work, uint32_t size) {
   uint64_t groups = (work + size - 1) / size;
   return groups < GROUPS_MOST ? (uint32_t)groups : GROUPS_MOST;
@@ -105,13 +106,16 @@ static enum tide_status record_blur(const void *arguments, struct tide_device *g
   if (!a[0].size) return TIDE_OK;
   enum tide_status status = check_size("blur", a[0].size, INT32_MAX / 4);
   if (status != TIDE_OK) return status;
-  uint32_t down = rows_per_word(from.row);
+  uint32_t down = rows_per_word(from.row), words = (uint32_t)(from.row / (WORD / down));
+  /* 4 columns of 32 words each. No group may do more, see the shader. */
+  uint64_t steps = (words_of(a[0].size) + words - 1) / words;
+  uint64_t groups = (words + 3) / 4 * ((steps + 31) / 32);
   struct tide_vulkan_dispatch dispatch = {
       .kernel = &blur_kernel,
       .buffers = {slice_of(&a[0]), slice_of(&a[1])},
       .constants = {(uint32_t)a[0].size, (uint32_t)from.row, (uint32_t)a[4].integer,
-                    (uint32_t)a[3].integer, down, (uint32_t)(from.row / (WORD / down))},
-      .groups = {groups_for(words_of(a[0].size), 128)}};
+                    (uint32_t)a[3].integer, down, words},
+      .groups = {groups_for(groups, 1), (uint32_t)((groups + GROUPS_MOST - 1) / GROUPS_MOST)}};
   return tide_vulkan_dispatch(gpu, commands, &dispatch);
 }
 OPS(blur);

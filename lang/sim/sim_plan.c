@@ -68,7 +68,11 @@ static enum tide_status read_options(const struct tide_plan_device *device, enum
     while (option < device_options + OPTIONS &&
            (!(option->kinds >> kind & 1) || strcmp(given->key, option->key) != 0))
       option++;
-    if (kind == VULKAN && given->text && !strcmp(given->key, "name")) continue;
+    if (kind == VULKAN && !strcmp(given->key, "name")) {
+      if (given->text) continue;
+      return tide_diag_at(diag, TIDE_INVALID, given->line, given->column,
+                          "option 'name' takes a text");
+    }
     if (option == device_options + OPTIONS)
       return tide_diag_at(diag, TIDE_NOT_FOUND, given->line, given->column,
                           "a simulated %s device has no option '%s'; expected %s", device->kind,

@@ -163,7 +163,7 @@ enum tide_status tide_vulkan_open(struct tide_context *context,
   status = check_params(&own, diag);
   if (status != TIDE_OK) return status;
   struct tide_vulkan *vulkan = tide_alloc(context->allocator, 1, sizeof *vulkan);
-  if (!vulkan) return TIDE_NOMEM;
+  if (!vulkan) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   vulkan->context = context;
   tide_vulkan_memory_init(vulkan);
   tide_lock_init(&vulkan->semaphores);
@@ -181,10 +181,14 @@ enum tide_status tide_vulkan_open(struct tide_context *context,
                                  .ahead = vulkan->ahead,
                                  .keep_on_host = own.keep_on_host,
                                  .hardware_queues = vulkan->lane_count};
-  if (status == TIDE_OK)
-    status = tide_device_open(context, &backend, own.label ? own.label : "vulkan", out_device);
-  if (status != TIDE_OK) free_vulkan(vulkan);
-  return status;
+  if (status != TIDE_OK) {
+    free_vulkan(vulkan);
+    return status;
+  }
+  status = tide_device_open(context, &backend, own.label ? own.label : "vulkan", out_device);
+  if (status == TIDE_OK) return TIDE_OK;
+  free_vulkan(vulkan);
+  return tide_diag_set(diag, status, "opening the device: %s", tide_status_text(status));
 }
 
 struct tide_vulkan *tide_vulkan_of(const struct tide_device *device) {

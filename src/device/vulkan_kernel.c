@@ -20,7 +20,7 @@ static bool is_main(const uint32_t *words, size_t count) {
   return count >= 5 && words[1] == GL_COMPUTE && !memcmp(&words[3], "main", sizeof "main");
 }
 
-/* Drivers crash on code that is not SPIR-V. This checks its frame, not each instruction. */
+/* Checks the frame of the code, not each instruction: drivers trust these. */
 static enum tide_status check_code(const struct tide_vulkan_kernel *kernel,
                                    struct tide_diag *diag) {
   const uint32_t *code = kernel->code;
@@ -166,7 +166,8 @@ static enum tide_status prepare(struct tide_vulkan *vulkan, const struct tide_vu
   }
   free_pipeline(vulkan, &made);
   if (status != TIDE_OK) return status;
-  return find_pipeline(vulkan, kernel, out_pipeline) ? TIDE_OK : TIDE_NOMEM;
+  if (find_pipeline(vulkan, kernel, out_pipeline)) return TIDE_OK;
+  return tide_diag_set(diag, TIDE_NOMEM, KERNEL_ERROR "out of memory", kernel->name);
 }
 
 enum tide_status tide_vulkan_prepare(struct tide_device *gpu,
@@ -224,8 +225,8 @@ static enum tide_status find_slice(struct tide_device *gpu, const char *what, co
                                    size_t size, struct tide_vulkan_range *out_range) {
   enum tide_status status = tide_vulkan_find(gpu, memory, size, out_range);
   if (status == TIDE_OK) return status;
-  return tide_body_report(status, 0, "%s: %zu bytes at %p are not memory that the GPU shares", what,
-                          size, memory);
+  return tide_body_report(status, 0, "%s: %zu bytes at 0x%lx are not shared with the GPU", what,
+                          size, (unsigned long)(uintptr_t)memory);
 }
 
 /* Finds where a buffer's binding starts, and how far before the slice that is. */
@@ -235,6 +236,9 @@ static enum tide_status bind_buffer(struct tide_device *gpu,
   const VkPhysicalDeviceLimits *limits = &tide_vulkan_of(gpu)->driver.limits;
   const struct tide_vulkan_slice *slice = &dispatch->buffers[index];
   struct tide_vulkan_range range;
+  if (!slice->size)
+    return tide_body_report(TIDE_INVALID, 0, KERNEL_ERROR "buffer %u is empty",
+                            dispatch->kernel->name, index);
   enum tide_status status =
       find_slice(gpu, dispatch->kernel->name, slice->memory, slice->size, &range);
   if (status != TIDE_OK) return status;
@@ -242,8 +246,8 @@ static enum tide_status bind_buffer(struct tide_device *gpu,
   VkDeviceSize shift = range.offset % (alignment < WORD ? WORD : alignment);
   VkDeviceSize size = (shift + slice->size + WORD - 1) / WORD * WORD;
   if (size > limits->maxStorageBufferRange)
-    return tide_body_report(TIDE_UNSUPPORTED, 0, "kernel '%s': a buffer has at most %u bytes here",
-                            dispatch->kernel->name, limits->maxStorageBufferRange);
+    return tide_body_report(TIDE_UNSUPPORTED, 0, KERNEL_ERROR "buffer %u has more than %u bytes",
+                            dispatch->kernel->name, index, limits->maxStorageBufferRange);
   *out_binding = (VkDescriptorBufferInfo){range.buffer, range.offset - shift, size};
   *out_shift = (uint32_t)shift;
   return TIDE_OK;
@@ -283,8 +287,9 @@ static enum tide_status check_groups(const struct tide_vulkan *vulkan,
                                      const struct tide_vulkan_dispatch *dispatch) {
   for (int i = 0; i < 3; i++)
     if (dispatch->groups[i] > vulkan->driver.limits.maxComputeWorkGroupCount[i])
-      return tide_body_report(TIDE_UNSUPPORTED, 0, "kernel '%s': %u groups are too many here",
-                              dispatch->kernel->name, dispatch->groups[i]);
+      return tide_body_report(TIDE_UNSUPPORTED, 0, KERNEL_ERROR "%u groups; at most %u",
+                              dispatch->kernel->name, dispatch->groups[i],
+                              vulkan->driver.limits.maxComputeWorkGroupCount[i]);
   return TIDE_OK;
 }
 

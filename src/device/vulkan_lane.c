@@ -2,6 +2,7 @@
 #include "device/vulkan_device.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 static enum tide_status make_semaphore(struct tide_vulkan_lane *lane, struct tide_diag *diag) {
   const struct tide_vulkan_driver *driver = &lane->vulkan->driver;
@@ -40,7 +41,7 @@ enum tide_status tide_vulkan_lane_init(struct tide_vulkan *vulkan, uint32_t inde
   lane->queue = *queue;
   for (int i = 0; i < TIDE_VULKAN_LISTENERS; i++) lane->listeners[i].lane = lane;
   lane->slots = tide_alloc(vulkan->context->allocator, vulkan->ahead, sizeof *lane->slots);
-  if (!lane->slots) return TIDE_NOMEM;
+  if (!lane->slots) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   enum tide_status status = make_semaphore(lane, diag);
   return status == TIDE_OK ? make_commands(lane, diag) : status;
 }

@@ -200,8 +200,9 @@ static enum tide_status share_block(struct tide_vulkan *vulkan, struct tide_vulk
   enum tide_status status = import_block(vulkan, block, diag);
   if (status != TIDE_OK) return status;
   status = insert_block(vulkan, block);
-  if (status == TIDE_INVALID) return tide_diag_set(diag, status, "memory that is shared already");
-  return status;
+  if (status == TIDE_INVALID) return tide_diag_set(diag, status, "the memory is shared already");
+  if (status != TIDE_OK) return tide_diag_set(diag, status, "out of memory");
+  return TIDE_OK;
 }
 
 enum tide_status tide_vulkan_share(struct tide_device *gpu, void *memory, size_t size,
@@ -213,6 +214,9 @@ enum tide_status tide_vulkan_share(struct tide_device *gpu, void *memory, size_t
     return tide_diag_set(diag, TIDE_UNSUPPORTED,
                          "%s imports no memory: the VkDevice has no VK_EXT_external_memory_host",
                          vulkan->driver.name);
+  if (!memory || (uintptr_t)memory > UINTPTR_MAX - size)
+    return tide_diag_set(diag, TIDE_INVALID, "there is no memory of %zu bytes at that address",
+                         size);
   if (!size || (uintptr_t)memory % alignment || size % alignment)
     return tide_diag_set(diag, TIDE_INVALID,
                          "shared memory starts and ends at a multiple of %llu bytes",

@@ -136,6 +136,7 @@ static void prepare_work(struct tide_vulkan_lane *lane, struct batch *batch, str
   slot->dispatches = 0;
   vulkan->recording = slot;
   enum tide_status status = record_work(vulkan, work, barrier, slot->commands);
+  vulkan->recording = NULL;
   if (status != TIDE_OK) {
     tide_work_fail(work, tide_body_failure(&vulkan->frame, status));
     return;

@@ -2,11 +2,13 @@
 #define VK_NO_PROTOTYPES
 #include "harness.h"
 
+#include "base/atomic.h"
 #include "base/random.h"
 #include "tidemark/tidemark.h"
 #include "tidemark/vulkan.h"
 
 #include <stdio.h>
+#include <pthread.h>
 #include <string.h>
 
 #define SIZE ((size_t)1 << 22)
@@ -284,6 +286,8 @@ TEST(blur_is_the_same_at_all_radii) {
   check_blur(700, 3, 300, 2);
   check_blur(9, 40, 1024, 4); /* more loops than llvmpipe would let one invocation run */
   check_blur(2, 700, 300, 1);
+  check_blur(3000, 1, 1024, 1); /* few rows, many columns */
+  check_blur(2049, 1, 1024, 4);
   clear();
   struct tide_argument from = slice(8 * 8), to = slice(8 * 8);
   memset(rig.own, 255, rig.used + GUARD);
@@ -387,6 +391,52 @@ TEST(slices_that_overlap) {
 }
 
 /* Sizes that the shaders do not count. */
+/* ---- neighbours ---------------------------------------------------------------------- */
+
+/* A thread of the host that writes bytes and reads them again, in words that a slice shares. */
+static struct neighbour {
+  volatile unsigned char *bytes[2];
+  uint32_t stop; /* atomic */
+  uint64_t lost;
+} neighbour;
+
+static void *write_bytes(void *argument) {
+  (void)argument;
+  for (unsigned char value = 1; !tide_load_acquire(&neighbour.stop); value++)
+    for (int i = 0; i < 2; i++) {
+      *neighbour.bytes[i] = value;
+      for (int k = 0; k < 20; k++) tide_pause();
+      neighbour.lost += *neighbour.bytes[i] != value;
+    }
+  return NULL;
+}
+
+/* The bytes before and behind the argument `out` are another's while the body runs. */
+static void run_beside(const char *name, const struct tide_argument *arguments, size_t out) {
+  pthread_t thread;
+  unsigned char *data = rig.shared + ((unsigned char *)arguments[out].data - rig.own);
+  neighbour = (struct neighbour){.bytes = {data - 1, data + arguments[out].size}};
+  CHECK(pthread_create(&thread, NULL, write_bytes, NULL) == 0);
+  for (int i = 0; i < 1500; i++) CHECK_OK(run(find(name), arguments));
+  tide_store_release(&neighbour.stop, 1u);
+  CHECK(pthread_join(thread, NULL) == 0);
+  if (neighbour.lost) FAIL("%s: %llu bytes are lost", name, (unsigned long long)neighbour.lost);
+}
+
+TEST(neighbours_keep_their_bytes) {
+  open_rig(13);
+  struct tide_argument out = {.data = rig.own + 1026, .size = 3};
+  struct tide_argument sum = {.data = rig.own + 1026, .size = 8};
+  struct tide_argument words = {.data = rig.own + 2050, .size = 800};
+  struct tide_argument one = {.data = rig.own + 1026, .size = 4};
+  struct tide_argument a = {.data = rig.own + 3050, .size = 4};
+  struct tide_argument b = {.data = rig.own + 4050, .size = 4};
+  run_beside("fill", (struct tide_argument[TIDE_PARAMS_MAX]){out, integer(5)}, 0);
+  run_beside("reduce", (struct tide_argument[TIDE_PARAMS_MAX]){words, sum}, 1);
+  run_beside("gemm", (struct tide_argument[TIDE_PARAMS_MAX]){a, b, one, integer(1)}, 2);
+  close_rig();
+}
+
 TEST(slices_that_are_too_large) {
   open_rig(12);
   const size_t large = (size_t)1 << 32;
@@ -415,4 +465,4 @@ TEST_MAIN(CASE(fill_is_the_same), CASE(copy_is_the_same), CASE(stencil_is_the_sa
           CASE(reduce_is_the_same), CASE(reduce_carries), CASE(reduce_has_a_barrier),
           CASE(blur_is_the_same), CASE(blur_is_the_same_at_all_radii), CASE(gemm_is_the_same),
           CASE(wrong_arguments_are_refused), CASE(nothing_is_nothing), CASE(slices_that_overlap),
-          CASE(slices_that_are_too_large))
+          CASE(neighbours_keep_their_bytes), CASE(slices_that_are_too_large))

@@ -80,6 +80,6 @@ void blur_words(int column, int top) {
 void main() {
   uint across = uint(words + WIDE - 1) / WIDE, steps = last_word(to_at & 3u, uint(size)) / uint(words) + 1u;
   uint groups = across * ((steps + HIGH - 1u) / HIGH);
-  for (uint i = gl_WorkGroupID.x; i < groups; i += gl_NumWorkGroups.x)
-    blur_words(int(i % across) * WIDE, int(i / across) * HIGH);
+  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  if (group < groups) blur_words(int(group % across) * WIDE, int(group / across) * HIGH);
 }
