@@ -11,6 +11,9 @@
  * One thread of the context polls all descriptors of tide_descriptor_signal. It starts with the
  * first one, sleeps while none is readable, and ends with the context. An export has no thread.
  *
+ * Callbacks of the context run one after the other, and an export comes after those that are due
+ * before it. So a callback must not wait for one.
+ *
  * A tide_notifier (timeline.h) is for many values in a loop of the application, which runs their
  * calls. An export is for one value, and runs nothing.
  *
@@ -27,13 +30,15 @@
 extern "C" {
 #endif
 
-/* Signals the value once the descriptor is readable; nothing is read from it. The context keeps a
+/* Signals the value once the descriptor is readable; nothing is read from it, and before that
+ * nobody else may. The context keeps a
  * duplicate until then, so the caller may close its own at once. The context also becomes an owner
  * of the timeline until then. Of two descriptors for one timeline, the higher value counts for both
  * once it is signalled.
  *
- * The value fails if the descriptor hangs up or has an error without being readable (TIDE_IO), or
- * if it is a sync_file with a failed fence (TIDE_FAILED). Waiters for less fail with it, down to
+ * The value fails if the descriptor has an error, or hangs up without being readable (TIDE_IO; a
+ * socket whose peer has closed it is readable), or if it is a sync_file with a failed fence
+ * (TIDE_FAILED). Waiters for less fail with it, down to
  * the next lower value that is reached, pending, or expected from a descriptor.
  *
  * TIDE_INVALID: no timeline, one of another context, or no open descriptor; TIDE_UNSUPPORTED: the

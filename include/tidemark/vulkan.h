@@ -207,12 +207,12 @@ tide_vulkan_prepare(struct tide_device *gpu, const struct tide_vulkan_kernel *ke
  * arrives as an external signal. The host keeps waits for it. All that the semaphore's submissions
  * wrote is visible to the device's operations that wait. A thread listens while some waiter needs a
  * later value, so a host that only polls calls tide_vulkan_poll. A lost VkDevice fails the timeline
- * with TIDE_LOST; UINT64_MAX counts as a loss.
+ * with TIDE_LOST. UINT64_MAX, which the driver of a lost VkDevice may answer, loses it.
  *
  * No operation may signal the timeline, else it fails with TIDE_VALUE. Its owner is the device: do
  * not release or destroy it. The semaphore must exist until tide_vulkan_release or
- * tide_device_close has returned. TIDE_NOMEM; TIDE_INVALID: no semaphore; TIDE_LOST; or the
- * driver's error. */
+ * tide_device_close has returned. TIDE_NOMEM; TIDE_INVALID: no semaphore; TIDE_VALUE: it has
+ * UINT64_MAX; TIDE_LOST; or the driver's error. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_vulkan_import(struct tide_device *gpu, VkSemaphore semaphore, const char *label,
                    struct tide_timeline **out_timeline, struct tide_diag *diag);
@@ -226,6 +226,9 @@ TIDE_API void tide_vulkan_release(struct tide_device *gpu, struct tide_timeline 
  * failed: a VkQueue that waits for the semaphore cannot be told of a failure, so the application
  * asks tide_timeline_failure. The loss and the close of the device signal it, too.
  *
+ * Callbacks of the context run one after the other, and an export comes after those that are due
+ * before it. So a callback must not wait for one, nor for a VkQueue that does.
+ *
  * A submission that waits for the semaphore holds back all that is behind it on its VkQueue. So the
  * value must not depend on operations there that are not over when the application submits. To read
  * the host's writes since then, it needs a barrier with VK_ACCESS_HOST_WRITE_BIT.
@@ -233,8 +236,9 @@ TIDE_API void tide_vulkan_release(struct tide_device *gpu, struct tide_timeline 
  * Only exports may signal the semaphore. Their values increase in the order of the calls, and are
  * signalled in this order: one that is due waits for those before it. The semaphore must exist
  * until it has the value, or tide_device_close has returned. TIDE_VALUE: the semaphore has this
- * value, or an earlier export will signal it; TIDE_SCOPE: the timeline's is narrower than process;
- * TIDE_NOMEM; TIDE_INVALID: no timeline, or no semaphore; TIDE_LOST; or the driver's error. */
+ * value, or an earlier export will signal it; or UINT64_MAX; TIDE_SCOPE: the timeline's is narrower
+ * than process; TIDE_NOMEM; TIDE_INVALID: no timeline, or no semaphore; TIDE_LOST; or the driver's
+ * error. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_vulkan_export(struct tide_device *gpu, struct tide_timeline *timeline, uint64_t value,
                    VkSemaphore semaphore, uint64_t semaphore_value, struct tide_diag *diag);

@@ -101,7 +101,7 @@ static void end_signaller(struct tide_descriptors *all, struct signaller *signal
   unlink_signaller(all, signaller);
   if (error) {
     fail_value(all, signaller, TIDE_FAILED, -error, "has a fence that has failed");
-  } else if (!(events & EPOLLIN)) {
+  } else if (!(events & EPOLLIN) || events & EPOLLERR) {
     bool has_error = events & EPOLLERR;
     fail_value(all, signaller, TIDE_IO, 0, has_error ? "has an error" : "has hung up");
   } else {
@@ -129,7 +129,7 @@ static void descriptors_main(void *argument) {
 static void destroy_descriptors(struct tide_descriptors *all) {
   const struct tide_platform *platform = all->context->platform;
   if (all->thread) {
-    platform->notify_raise(platform->self, all->stop);
+    (void)eventfd_write(all->stop, 1);
     platform->join(platform->self, all->thread);
   }
   for (struct tide_link *link; (link = tide_list_pop_front(&all->signallers));)
@@ -242,9 +242,8 @@ struct exported {
 
 static void end_exported(struct tide_timepoint *timepoint, enum tide_status status) {
   struct exported *exported = TIDE_CONTAINER(timepoint, struct exported, timepoint);
-  const struct tide_platform *platform = exported->context->platform;
   (void)status;
-  platform->notify_raise(platform->self, exported->descriptor);
+  (void)eventfd_write(exported->descriptor, 1);
   close(exported->descriptor);
   tide_free(exported->context->allocator, exported, 1, sizeof *exported);
 }

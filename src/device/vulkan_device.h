@@ -123,6 +123,8 @@ enum tide_status tide_vulkan_listen_start(struct tide_vulkan *vulkan);
 void tide_vulkan_listen_stop(struct tide_vulkan *vulkan);
 /* Wakes the submitting thread and idle listening ones. */
 void tide_vulkan_kick(struct tide_vulkan *vulkan);
+/* Tells the submitting thread of a loss. */
+void tide_vulkan_note_loss(struct tide_vulkan *vulkan, VkResult result);
 /* Reads a semaphore, which has at least `target`; *out_value is 0 if the driver has no memory.
  * False: the VkDevice is lost, and the submitting thread knows. Then waits may succeed though
  * nothing has ended, and a counter may have any value. */

@@ -274,7 +274,9 @@ static enum tide_status adopt_device(struct tide_vulkan_driver *driver,
   if (status != TIDE_OK) return status;
   read_properties(driver);
   if (!has_timelines(driver, driver->physical_device))
-    return tide_diag_set(diag, TIDE_UNSUPPORTED, "%s has no timeline semaphores", driver->name);
+    return tide_diag_set(
+        diag, TIDE_UNSUPPORTED,
+        "%s has no timeline semaphores, or the VkInstance's apiVersion is below 1.1", driver->name);
   return find_device_calls(driver, diag);
 }
 

@@ -51,7 +51,8 @@ static void take_due(struct outlet *outlet, struct tide_link *out_list) {
   }
 }
 
-/* Without memory a driver is asked again: an application may wait for the signal. */
+/* Without memory a driver is asked again: an application may wait for the signal. Any other error
+ * loses the device. */
 static void signal_semaphore(struct tide_vulkan *vulkan, VkSemaphore semaphore, uint64_t number) {
   const struct tide_platform *platform = vulkan->context->platform;
   const VkSemaphoreSignalInfo info = {
@@ -59,9 +60,11 @@ static void signal_semaphore(struct tide_vulkan *vulkan, VkSemaphore semaphore, 
   VkResult result;
   do {
     result = vulkan->driver.SignalSemaphore(vulkan->driver.device, &info);
-    if (result != VK_SUCCESS) platform->yield(platform->self);
-  } while (result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST &&
+    if (result == VK_SUCCESS) return;
+    platform->yield(platform->self);
+  } while ((result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY) &&
            !tide_load_acquire(&vulkan->lost));
+  if (!tide_load_acquire(&vulkan->lost)) tide_vulkan_note_loss(vulkan, result);
 }
 
 /* Frees exports, and counts them off. The last touch: then the device may be gone. */
@@ -130,6 +133,7 @@ static enum tide_status add_export(struct export *export, struct tide_diag *diag
   uint64_t value;
   VkResult result =
       vulkan->driver.GetSemaphoreCounterValue(vulkan->driver.device, outlet->semaphore, &value);
+  if (result == VK_ERROR_DEVICE_LOST) tide_vulkan_note_loss(vulkan, result);
   enum tide_status status = tide_vulkan_explain(diag, result, "reading a semaphore");
   if (status != TIDE_OK) return status;
   take_lock(vulkan);
@@ -166,13 +170,16 @@ static void begin_export(struct export *export) {
 
 static enum tide_status check_export(struct tide_vulkan *vulkan,
                                      const struct tide_timeline *timeline, VkSemaphore semaphore,
-                                     struct tide_diag *diag) {
+                                     uint64_t number, struct tide_diag *diag) {
   if (!timeline || !semaphore)
     return tide_diag_set(diag, TIDE_INVALID, "an export needs a timeline and a semaphore");
   if (tide_timeline_scope(timeline) < TIDE_SCOPE_PROCESS)
     return tide_diag_set(diag, TIDE_SCOPE, "the scope of timeline '%s' is %s, not process",
                          tide_timeline_label(timeline),
                          tide_scope_name(tide_timeline_scope(timeline)));
+  if (number == UINT64_MAX)
+    return tide_diag_set(diag, TIDE_VALUE,
+                         "UINT64_MAX is the value of a lost VkDevice's semaphores");
   if (tide_load_acquire(&vulkan->lost))
     return tide_diag_set(diag, TIDE_LOST, "the VkDevice is lost");
   return TIDE_OK;
@@ -183,7 +190,7 @@ enum tide_status tide_vulkan_export(struct tide_device *device, struct tide_time
                                     struct tide_diag *diag) {
   struct tide_vulkan *vulkan = tide_vulkan_of(device);
   const struct tide_allocator *a = vulkan->context->allocator;
-  enum tide_status status = check_export(vulkan, timeline, semaphore, diag);
+  enum tide_status status = check_export(vulkan, timeline, semaphore, semaphore_value, diag);
   if (status != TIDE_OK) return status;
   struct export *export = tide_alloc(a, 1, sizeof *export);
   struct outlet *spare = tide_alloc(a, 1, sizeof *spare);

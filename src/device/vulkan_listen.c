@@ -12,8 +12,8 @@ void tide_vulkan_kick(struct tide_vulkan *vulkan) {
   platform->wake(platform->self, &vulkan->news, UINT32_MAX);
 }
 
-static void note_loss(struct tide_vulkan *vulkan) {
-  tide_store_release(&vulkan->lost, (int32_t)VK_ERROR_DEVICE_LOST);
+void tide_vulkan_note_loss(struct tide_vulkan *vulkan, VkResult result) {
+  tide_store_release(&vulkan->lost, (int32_t)result);
   tide_vulkan_kick(vulkan);
 }
 
@@ -23,7 +23,7 @@ bool tide_vulkan_read_semaphore(struct tide_vulkan *vulkan, VkSemaphore semaphor
   VkResult result = driver->GetSemaphoreCounterValue(driver->device, semaphore, out_value);
   bool lost = result == VK_ERROR_DEVICE_LOST;
   lost |= result == VK_SUCCESS && (*out_value < target || *out_value == UINT64_MAX);
-  if (lost) note_loss(vulkan);
+  if (lost) tide_vulkan_note_loss(vulkan, VK_ERROR_DEVICE_LOST);
   if (result != VK_SUCCESS) *out_value = 0;
   return !lost;
 }
@@ -57,13 +57,15 @@ bool tide_vulkan_wait_semaphore(struct tide_vulkan *vulkan, VkSemaphore semaphor
                               .pSemaphores = &semaphore,
                               .pValues = &target};
   VkResult result = driver->WaitSemaphores(driver->device, &wait, SLICE);
-  if (result == VK_SUCCESS) return tide_vulkan_read_semaphore(vulkan, semaphore, target, out_value);
   if (result == VK_ERROR_DEVICE_LOST) {
-    note_loss(vulkan);
+    tide_vulkan_note_loss(vulkan, result);
     return false;
   }
-  if (result != VK_TIMEOUT) platform->wait(platform->self, news, seen, later(platform));
-  return tide_vulkan_read_semaphore(vulkan, semaphore, 0, out_value);
+  uint64_t least = result == VK_SUCCESS ? target : 0;
+  bool ok = tide_vulkan_read_semaphore(vulkan, semaphore, least, out_value);
+  bool is_refused = (result != VK_SUCCESS && result != VK_TIMEOUT) || (least && !*out_value);
+  if (ok && is_refused) platform->wait(platform->self, news, seen, later(platform));
+  return ok;
 }
 
 /* False: the VkDevice is lost. */

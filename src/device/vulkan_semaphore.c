@@ -79,10 +79,15 @@ static enum tide_status fill_import(struct tide_vulkan_import *import, const cha
   struct tide_timeline_params params = {.struct_size = sizeof params, .label = label};
   VkResult result =
       driver->GetSemaphoreCounterValue(driver->device, import->semaphore, &params.initial);
+  if (result == VK_ERROR_DEVICE_LOST) tide_vulkan_note_loss(vulkan, result);
   enum tide_status status = tide_vulkan_explain(diag, result, "reading a semaphore");
   if (status != TIDE_OK) return status;
+  if (params.initial == UINT64_MAX)
+    return tide_diag_set(diag, TIDE_VALUE,
+                         "the semaphore has UINT64_MAX, as that of a lost VkDevice");
   status = tide_timeline_create(vulkan->context, &params, &import->timeline);
   if (status != TIDE_OK) return tide_diag_set(diag, status, "no memory for a timeline");
+  tide_fetch_add(&vulkan->imported, 1u); /* for what was written before the first value */
   tide_timeline_set_watch(import->timeline, &import->watch);
   status = platform->spawn(platform->self, "tide-vulkan-in", import_main, import, &import->thread);
   return status == TIDE_OK ? TIDE_OK : tide_diag_set(diag, status, "no thread for an import");

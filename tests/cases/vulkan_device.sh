@@ -23,8 +23,8 @@ run_tests() { # NAME PROGRAM CASE…
 }
 
 run_all() { # DRIVER
-  for program in "$BUILD"/unit-vulkan_open "$BUILD"/unit-vulkan_memory "$BUILD"/unit-vulkan_bodies; do
-    run_tests "$1_${program##*/unit-vulkan_}" "$program"
+  for part in open memory kernel bodies semaphores; do
+    run_tests "$1_$part" "$BUILD/unit-vulkan_$part"
   done
   # shellcheck disable=SC2046
   run_tests "$1_conformance" "$BUILD/conformance-device" $("$BUILD/conformance-device" --list | grep '^vulkan')

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -195,6 +196,78 @@ TEST(an_error_fails_the_value) {
 }
 
 /* Values that come in the wrong order: the higher one counts for both. */
+/* The peer resets the connection: there is nothing to read but an error. */
+TEST(a_reset_socket_fails_the_value) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  const struct linger reset = {.l_onoff = 1};
+  socklen_t size = sizeof address;
+  int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (bind(listener, (struct sockaddr *)&address, size) != 0) SKIP("bind: %s", strerror(errno));
+  CHECK(listen(listener, 1) == 0);
+  CHECK(getsockname(listener, (struct sockaddr *)&address, &size) == 0);
+  CHECK(connect(client, (struct sockaddr *)&address, size) == 0);
+  int peer = accept(listener, NULL, NULL);
+  CHECK(setsockopt(peer, SOL_SOCKET, SO_LINGER, &reset, sizeof reset) == 0);
+  open_context();
+  CHECK_OK(signal_from(client, 1));
+  close(peer);
+  CHECK_STATUS(reach(1), TIDE_IO);
+  close(client), close(listener);
+  tide_context_destroy(context);
+}
+
+/* A failed value takes waiters for less with it, but not those of another timeline's descriptor. */
+TEST(another_timeline_is_another_matter) {
+  struct tide_timeline *other;
+  int ends[2], lower = make_event();
+  CHECK(pipe2(ends, O_CLOEXEC) == 0);
+  open_context();
+  CHECK_OK(tide_timeline_create(context, NULL, &other));
+  CHECK_OK(tide_descriptor_signal(context, lower, other, 3, &diag));
+  CHECK_OK(signal_from(ends[0], 5));
+  close(ends[1]);
+  CHECK_STATUS(reach(5), TIDE_IO);
+  CHECK_STATUS(reach(2), TIDE_IO);
+  CHECK(eventfd_write(lower, 1) == 0);
+  CHECK_OK(tide_timeline_wait(other, 3, TIDE_FOREVER));
+  close(ends[0]), close(lower);
+  tide_context_destroy(context);
+}
+
+/* No program that the process starts inherits a descriptor of the library. */
+TEST(descriptors_stay_here) {
+  bool was_open[1024];
+  for (int i = 0; i < 1024; i++) was_open[i] = fcntl(i, F_GETFD) >= 0;
+  int exported, event = make_event();
+  open_context();
+  CHECK_OK(signal_from(event, 1));
+  CHECK_OK(tide_descriptor_export(line, 9, &exported, &diag));
+  for (int i = 0; i < 1024; i++) {
+    int flags = fcntl(i, F_GETFD);
+    if (flags >= 0 && !was_open[i] && !(flags & FD_CLOEXEC)) FAIL("descriptor %d is inherited", i);
+  }
+  close(event), close(exported);
+  tide_context_destroy(context);
+}
+
+/* Simulated time raises no descriptor of its own. */
+TEST(an_export_on_a_clock_becomes_readable) {
+  struct tide_clock *clock;
+  int exported;
+  CHECK_OK(tide_clock_create(tide_allocator_system(), NULL, &clock));
+  CHECK_OK(tide_context_create(
+      TIDE_PARAMS(tide_context_params, .platform = tide_clock_platform(clock)), &context));
+  CHECK_OK(tide_timeline_create(context, NULL, &line));
+  CHECK_OK(tide_descriptor_export(line, 1, &exported, &diag));
+  CHECK(!is_readable(exported, 0));
+  CHECK_OK(tide_timeline_signal_external(line, 1));
+  CHECK(is_readable(exported, 0));
+  close(exported);
+  tide_context_destroy(context);
+  tide_clock_destroy(clock);
+}
+
 TEST(a_higher_value_counts_for_both) {
   int first = make_event(), second = make_event();
   open_context();
@@ -472,6 +545,8 @@ TEST(every_allocation_may_fail) {
 TEST_MAIN(CASE(an_eventfd_signals), CASE(an_operation_waits_for_a_child),
           CASE(a_timer_a_pipe_and_a_socket_signal), CASE(what_cannot_signal),
           CASE(a_hangup_fails_the_value), CASE(an_error_fails_the_value),
+          CASE(a_reset_socket_fails_the_value), CASE(another_timeline_is_another_matter),
+          CASE(descriptors_stay_here), CASE(an_export_on_a_clock_becomes_readable),
           CASE(a_higher_value_counts_for_both), CASE(an_operation_comes_first),
           CASE(the_library_has_its_own), CASE(a_destroyed_timeline_is_left_alone),
           CASE(the_context_ends_with_descriptors), CASE(a_thousand_descriptors),

@@ -30,7 +30,7 @@ static struct fake_vulkan {
   uint32_t submissions, barriers;                         /* barriers: submissions that have one */
   uint32_t refuse_begins, refuse_submits, refuse_signals; /* so many calls, for want of memory */
   uint32_t wrong;                                         /* values that did not go up */
-  bool lost;
+  bool lost, fails_signals; /* with an error that is not for want of memory */
 } fake_vulkan = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 #define FAKE_LOCK pthread_mutex_lock(&fake_vulkan.lock)
@@ -115,8 +115,9 @@ static VkResult VKAPI_CALL fake_SignalSemaphore(VkDevice device,
   (void)device;
   FAKE_LOCK;
   CHECK(semaphore->exists);
-  VkResult result =
-      fake_vulkan.lost ? VK_ERROR_DEVICE_LOST : fake_refuse(&fake_vulkan.refuse_signals);
+  VkResult result = fake_vulkan.lost            ? VK_ERROR_DEVICE_LOST
+                    : fake_vulkan.fails_signals ? VK_ERROR_UNKNOWN
+                                                : fake_refuse(&fake_vulkan.refuse_signals);
   semaphore->signals++;
   if (result == VK_SUCCESS) fake_raise(semaphore, info->value);
   FAKE_UNLOCK;

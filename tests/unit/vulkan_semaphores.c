@@ -177,6 +177,22 @@ TEST(an_earlier_waiter_is_heard) {
 
 /* The first submission behind a value has a barrier, since only the host has seen the value; those
  * behind it need none. The scheduler knows no earlier submission that would need one. */
+/* Also the value that the semaphore has at first, and one that a poll has found. */
+TEST(each_value_orders_memory) {
+  open_fake();
+  VkSemaphore semaphore = fake_semaphore_make(5);
+  struct tide_timeline *drawn = import(semaphore), *done = make_line();
+  submit(gpu_queue, &on_gpu, drawn, 5, done, 1);
+  CHECK_OK(reach(done, 1));
+  CHECK_EQ_U64(fake_count(&fake_vulkan.barriers), 1);
+  fake_signal(semaphore, 6);
+  CHECK_EQ_U64(tide_vulkan_poll(gpu, drawn), 6);
+  submit(gpu_queue, &on_gpu, drawn, 6, done, 2);
+  CHECK_OK(reach(done, 2));
+  CHECK_EQ_U64(fake_count(&fake_vulkan.barriers), 2);
+  tide_context_destroy(context);
+}
+
 TEST(an_import_orders_memory) {
   open_fake();
   VkSemaphore semaphore = fake_semaphore_make(0);
@@ -397,6 +413,41 @@ TEST(wrong_exports) {
 }
 
 /* A driver without memory is asked again: an application waits for the semaphore. */
+/* A semaphore that cannot be signalled would leave its waiters for ever. */
+TEST(a_failed_signal_loses_the_device) {
+  open_fake();
+  struct tide_timeline *line = make_line();
+  fake_vulkan.fails_signals = true;
+  CHECK_OK(export_to(line, 0, fake_semaphore_make(0), 1));
+  while (tide_device_status(gpu) == TIDE_OK) tide_pause();
+  CHECK_STATUS(tide_device_status(gpu), TIDE_LOST);
+  CHECK_STATUS(export_to(line, 0, fake_semaphore_make(0), 1), TIDE_LOST);
+  tide_context_destroy(context);
+}
+
+TEST(a_loss_is_noticed_by_a_call) {
+  struct tide_timeline *drawn;
+  open_fake();
+  VkSemaphore semaphore = fake_semaphore_make(0);
+  FAKE_LOCK;
+  fake_vulkan.lost = true;
+  FAKE_UNLOCK;
+  CHECK_STATUS(tide_vulkan_import(gpu, semaphore, NULL, &drawn, &diag), TIDE_LOST);
+  while (tide_device_status(gpu) == TIDE_OK) tide_pause();
+  tide_context_destroy(context);
+}
+
+/* The value that drivers answer for a lost VkDevice. */
+TEST(the_highest_value_is_refused) {
+  struct tide_timeline *drawn;
+  open_fake();
+  VkSemaphore semaphore = fake_semaphore_make(UINT64_MAX);
+  CHECK_STATUS(tide_vulkan_import(gpu, semaphore, NULL, &drawn, &diag), TIDE_VALUE);
+  CHECK_STATUS(export_to(make_line(), 0, fake_semaphore_make(0), UINT64_MAX), TIDE_VALUE);
+  CHECK_OK(tide_device_status(gpu));
+  tide_context_destroy(context);
+}
+
 TEST(a_refused_signal_is_repeated) {
   open_fake();
   VkSemaphore semaphore = fake_semaphore_make(0);
@@ -659,15 +710,16 @@ TEST(real_semaphores_by_the_host) {
 
 TEST_MAIN(CASE(an_import_follows_its_semaphore), CASE(every_waiter_is_heard),
           CASE(an_idle_import_is_idle), CASE(an_earlier_waiter_is_heard),
-          CASE(an_import_orders_memory), CASE(an_empty_submission_orders_memory),
-          CASE(a_refused_recording_leaves_its_barrier),
+          CASE(each_value_orders_memory), CASE(an_import_orders_memory),
+          CASE(an_empty_submission_orders_memory), CASE(a_refused_recording_leaves_its_barrier),
           CASE(a_refused_submission_leaves_its_barrier),
           CASE(an_operation_must_not_signal_an_import), CASE(a_release_ends_an_import),
           CASE(the_device_ends_an_import), CASE(a_loss_fails_an_import),
           CASE(an_idle_import_is_told_of_a_loss), CASE(the_context_ends_an_import),
           CASE(readers_do_not_disturb_each_other), CASE(an_export_signals_its_semaphore),
           CASE(a_failure_signals_too), CASE(exports_go_up), CASE(wrong_exports),
-          CASE(a_refused_signal_is_repeated), CASE(a_close_signals),
-          CASE(the_end_of_a_context_signals), CASE(a_loss_signals), CASE(exports_from_many_threads),
-          CASE(a_close_meets_signals), CASE(every_allocation_may_fail), CASE(a_real_chain),
-          CASE(real_semaphores_by_the_host))
+          CASE(a_failed_signal_loses_the_device), CASE(a_loss_is_noticed_by_a_call),
+          CASE(the_highest_value_is_refused), CASE(a_refused_signal_is_repeated),
+          CASE(a_close_signals), CASE(the_end_of_a_context_signals), CASE(a_loss_signals),
+          CASE(exports_from_many_threads), CASE(a_close_meets_signals),
+          CASE(every_allocation_may_fail), CASE(a_real_chain), CASE(real_semaphores_by_the_host))
