@@ -1,37 +1,24 @@
 /* The built-in bodies on a Vulkan device leave the same bytes as on the host. */
-#define VK_NO_PROTOTYPES
-#include "harness.h"
+#include "vulkan_rig.h"
 
-#include "base/atomic.h"
 #include "base/random.h"
-#include "tidemark/tidemark.h"
-#include "tidemark/vulkan.h"
 
-#include <stdio.h>
 #include <pthread.h>
-#include <string.h>
+#include <stdio.h>
 
-#define SIZE ((size_t)1 << 22)
+#define BYTES ((size_t)1 << 22)
 #define GUARD 64u /* bytes before the first slice, and behind the last */
 
 /* The host's memory and the GPU's have the same slices at the same offsets. */
-static struct rig {
-  struct tide_context *context;
-  struct tide_device *gpu;
-  struct tide_queue *queue;
-  struct tide_timeline *done;
-  uint64_t value;
-  const struct tide_memory_source *source;
+static struct {
   unsigned char *shared, *own;
   size_t used; /* bytes with slices and guards */
   struct tide_random random;
   struct tide_failure failure;
-} rig;
+} slices;
 
 /* The dispatches (d) and full barriers (b) that were recorded. */
 static char recorded[64];
-static PFN_vkGetInstanceProcAddr loader_proc;
-static PFN_vkGetDeviceProcAddr loader_device_proc;
 static PFN_vkCmdDispatch driver_dispatch;
 static PFN_vkCmdPipelineBarrier driver_barrier;
 
@@ -59,8 +46,7 @@ static void VKAPI_CALL noting_barrier(VkCommandBuffer commands, VkPipelineStageF
                  images);
 }
 
-static PFN_vkVoidFunction VKAPI_CALL noting_device_proc(VkDevice device, const char *name) {
-  PFN_vkVoidFunction found = loader_device_proc(device, name);
+static PFN_vkVoidFunction note_calls(const char *name, PFN_vkVoidFunction found) {
   if (!strcmp(name, "vkCmdDispatch")) {
     driver_dispatch = (PFN_vkCmdDispatch)found;
     return (PFN_vkVoidFunction)noting_dispatch;
@@ -69,46 +55,31 @@ static PFN_vkVoidFunction VKAPI_CALL noting_device_proc(VkDevice device, const c
   driver_barrier = (PFN_vkCmdPipelineBarrier)found;
   return (PFN_vkVoidFunction)noting_barrier;
 }
-static PFN_vkVoidFunction VKAPI_CALL noting_proc(VkInstance instance, const char *name) {
-  PFN_vkVoidFunction found = loader_proc(instance, name);
-  if (strcmp(name, "vkGetDeviceProcAddr") != 0) return found;
-  loader_device_proc = (PFN_vkGetDeviceProcAddr)found;
-  return (PFN_vkVoidFunction)noting_device_proc;
+
+static void open_slices_with(rig_hook hook, uint64_t seed) {
+  static unsigned char own[BYTES];
+  open_rig_with(hook, false);
+  const struct tide_memory_source *source = tide_vulkan_memory(rig.gpu);
+  slices.shared = source->map(source->self, BYTES);
+  CHECK(slices.shared);
+  slices.own = own;
+  slices.random.state = seed;
+}
+static void open_slices(uint64_t seed) { open_slices_with(NULL, seed); }
+
+static void close_slices(void) {
+  const struct tide_memory_source *source = tide_vulkan_memory(rig.gpu);
+  source->unmap(source->self, slices.shared, BYTES);
+  close_rig();
 }
 
-static void open_rig_with(PFN_vkGetInstanceProcAddr get_proc, uint64_t seed) {
-  static unsigned char own[SIZE];
-  struct tide_vulkan_params params = {.struct_size = sizeof params, .get_proc = get_proc};
-  struct tide_diag diag;
-  if (test_slowdown() > 1) SKIP("a Vulkan driver under a sanitizer");
-  CHECK_OK(tide_context_create(NULL, &rig.context));
-  enum tide_status status = tide_vulkan_open(rig.context, &params, &rig.gpu, &diag);
-  if (status == TIDE_UNSUPPORTED) SKIP("%s", diag.text);
-  CHECK_OK(status);
-  CHECK_OK(tide_queue_create(rig.gpu, NULL, &rig.queue));
-  CHECK_OK(tide_timeline_create(rig.context, NULL, &rig.done));
-  rig.source = tide_vulkan_memory(rig.gpu);
-  rig.shared = rig.source->map(rig.source->self, SIZE);
-  CHECK(rig.shared);
-  rig.own = own;
-  rig.random.state = seed;
-}
-static void open_rig(uint64_t seed) { open_rig_with(NULL, seed); }
-
-static void close_rig(void) {
-  rig.source->unmap(rig.source->self, rig.shared, SIZE);
-  tide_timeline_destroy(rig.done);
-  tide_queue_destroy(rig.queue);
-  tide_context_destroy(rig.context);
-}
-
-static size_t below(size_t limit) { return tide_random_below(&rig.random, limit); }
+static size_t below(size_t limit) { return tide_random_below(&slices.random, limit); }
 
 /* Returns a slice behind all others; often some of them share a word. */
 static struct tide_argument slice(size_t size) {
-  struct tide_argument made = {.data = rig.own + rig.used + below(9), .size = size};
-  rig.used = (size_t)((unsigned char *)made.data - rig.own) + size;
-  CHECK(rig.used + GUARD <= SIZE);
+  struct tide_argument made = {.data = slices.own + slices.used + below(9), .size = size};
+  slices.used = (size_t)((unsigned char *)made.data - slices.own) + size;
+  CHECK(slices.used + GUARD <= BYTES);
   return made;
 }
 static struct tide_argument integer(int64_t value) {
@@ -116,33 +87,23 @@ static struct tide_argument integer(int64_t value) {
 }
 
 /* Starts a round: no slices. */
-static void clear(void) { rig.used = GUARD + below(256); }
+static void clear(void) { slices.used = GUARD + below(256); }
 
 static void scatter(unsigned char *bytes, size_t size) {
-  for (size_t i = 0; i < size; i++) bytes[i] = (unsigned char)tide_random_next(&rig.random);
+  for (size_t i = 0; i < size; i++) bytes[i] = (unsigned char)tide_random_next(&slices.random);
 }
 
 /* Runs the body on the GPU, with the slices of its memory. */
-static enum tide_status run(const struct tide_body *body, const struct tide_argument *arguments) {
+static enum tide_status run_body(const struct tide_body *body,
+                                 const struct tide_argument *arguments) {
   struct tide_argument moved[TIDE_PARAMS_MAX];
   for (size_t i = 0; i < body->param_count; i++) {
     moved[i] = arguments[i];
     if (body->params[i].kind != TIDE_PARAM_INTEGER && arguments[i].data)
-      moved[i].data = rig.shared + ((unsigned char *)arguments[i].data - rig.own);
+      moved[i].data = slices.shared + ((unsigned char *)arguments[i].data - slices.own);
   }
-  struct tide_operation operation = {.body = &body->class_,
-                                     .arguments = moved,
-                                     .arguments_size =
-                                         (uint32_t)(body->param_count * sizeof moved[0]),
-                                     TIDE_SIGNALS(TIDE_SIGNAL(rig.done, ++rig.value))};
-  CHECK_OK(tide_queue_submit(rig.queue, &operation, NULL, NULL));
-  enum tide_status status = tide_timeline_wait(rig.done, rig.value, TIDE_FOREVER);
-  if (status == TIDE_OK) return status;
-  CHECK(tide_timeline_failure(rig.done, rig.value, &rig.failure));
-  tide_timeline_destroy(rig.done);
-  CHECK_OK(tide_timeline_create(rig.context, NULL, &rig.done));
-  rig.value = 0;
-  return status;
+  return run(&body->class_, moved, (uint32_t)(body->param_count * sizeof moved[0]),
+             &slices.failure);
 }
 
 static const struct tide_body *find(const char *name) {
@@ -155,13 +116,14 @@ static void fail_at(const struct tide_body *body, const struct tide_argument *a,
   char text[256];
   size_t length = 0;
   for (size_t i = 0; i < body->param_count; i++)
-    length +=
-        (size_t)(body->params[i].kind == TIDE_PARAM_INTEGER
-                     ? snprintf(text + length, sizeof text - length, " %lld",
-                                (long long)a[i].integer)
-                     : snprintf(text + length, sizeof text - length, " %zu bytes at %zu,",
-                                (size_t)a[i].size, (size_t)((unsigned char *)a[i].data - rig.own)));
-  FAIL("%s%s: byte %zu is %u, not %u", body->class_.name, text, at, rig.shared[at], rig.own[at]);
+    length += (size_t)(body->params[i].kind == TIDE_PARAM_INTEGER
+                           ? snprintf(text + length, sizeof text - length, " %lld",
+                                      (long long)a[i].integer)
+                           : snprintf(text + length, sizeof text - length, " %zu bytes at %zu,",
+                                      (size_t)a[i].size,
+                                      (size_t)((unsigned char *)a[i].data - slices.own)));
+  FAIL("%s%s: byte %zu is %u, not %u", body->class_.name, text, at, slices.shared[at],
+       slices.own[at]);
 }
 
 /* Runs the body on both. All bytes are compared, those of the guards and of other slices, too. */
@@ -169,15 +131,15 @@ static void compare(const char *name, const struct tide_argument *arguments) {
   const struct tide_body *body = find(name);
   struct tide_argument copy[TIDE_PARAMS_MAX];
   memcpy(copy, arguments, body->param_count * sizeof copy[0]);
-  memcpy(rig.shared, rig.own, rig.used + GUARD);
+  memcpy(slices.shared, slices.own, slices.used + GUARD);
   CHECK_OK(body->class_.host(copy));
-  CHECK_OK(run(body, arguments));
-  for (size_t i = 0; i < rig.used + GUARD; i++)
-    if (rig.shared[i] != rig.own[i]) fail_at(body, arguments, i);
+  CHECK_OK(run_body(body, arguments));
+  for (size_t i = 0; i < slices.used + GUARD; i++)
+    if (slices.shared[i] != slices.own[i]) fail_at(body, arguments, i);
 }
 #define SAME(name, ...)                                                                            \
   do {                                                                                             \
-    scatter(rig.own, rig.used + GUARD);                                                            \
+    scatter(slices.own, slices.used + GUARD);                                                      \
     compare(name, (struct tide_argument[TIDE_PARAMS_MAX]){__VA_ARGS__});                           \
   } while (0)
 
@@ -185,25 +147,25 @@ static void compare(const char *name, const struct tide_argument *arguments) {
 static size_t some_size(size_t most) { return below(4) ? below(40) : below(most); }
 
 TEST(fill_is_the_same) {
-  open_rig(1);
+  open_slices(1);
   for (int round = 0; round < 300; round++) {
     clear();
-    SAME("fill", slice(some_size(5000)), integer((int64_t)tide_random_next(&rig.random)));
+    SAME("fill", slice(some_size(5000)), integer((int64_t)tide_random_next(&slices.random)));
   }
   clear();
-  SAME("fill", slice(SIZE - 4 * GUARD - 300), integer(-1)); /* more words than invocations */
-  close_rig();
+  SAME("fill", slice(BYTES - 4 * GUARD - 300), integer(-1)); /* more words than invocations */
+  close_slices();
 }
 
 TEST(copy_is_the_same) {
-  open_rig(2);
+  open_slices(2);
   for (int round = 0; round < 200; round++) {
     clear();
     size_t size = some_size(5000);
     struct tide_argument from = slice(size), to = slice(size);
     SAME("copy", from, to);
   }
-  close_rig();
+  close_slices();
 }
 
 static void check_stencil(size_t width, size_t height) {
@@ -213,11 +175,11 @@ static void check_stencil(size_t width, size_t height) {
 }
 
 TEST(stencil_is_the_same) {
-  open_rig(3);
+  open_slices(3);
   for (int round = 0; round < 200; round++) check_stencil(1 + some_size(200), below(9));
   for (size_t width = 1; width < 5; width++) check_stencil(width, 1000);
   check_stencil(777, 600);
-  close_rig();
+  close_slices();
 }
 
 static void check_reduce(size_t words) {
@@ -228,36 +190,31 @@ static void check_reduce(size_t words) {
 }
 
 TEST(reduce_is_the_same) {
-  open_rig(4);
+  open_slices(4);
   for (int round = 0; round < 300; round++) check_reduce(some_size(5000));
-  check_reduce(SIZE / 8 - 100);
-  close_rig();
+  check_reduce(BYTES / 8 - 100);
+  close_slices();
 }
 
 /* Each addition carries. */
 TEST(reduce_carries) {
-  open_rig(5);
+  open_slices(5);
   for (size_t words = 1; words < 2000; words = words * 2 + 1) {
     clear();
     struct tide_argument from = slice(words * 8), out = slice(8);
-    scatter(rig.own, rig.used + GUARD);
+    scatter(slices.own, slices.used + GUARD);
     memset(from.data, 255, from.size);
     compare("reduce", (struct tide_argument[TIDE_PARAMS_MAX]){from, out});
   }
-  close_rig();
+  close_slices();
 }
 
 /* Its result is cleared first. CPUs run the commands of one VkQueue in order even without. */
 TEST(reduce_has_a_barrier) {
-  struct tide_vulkan_info info;
-  open_rig(13);
-  tide_vulkan_info(rig.gpu, &info);
-  loader_proc = info.get_proc;
-  close_rig();
-  open_rig_with(noting_proc, 13);
+  open_slices_with(note_calls, 13);
   check_reduce(1000);
   CHECK_EQ_STR(recorded, "dbd");
-  close_rig();
+  close_slices();
 }
 
 static void check_blur(size_t width, size_t height, size_t radius, size_t channels) {
@@ -268,18 +225,18 @@ static void check_blur(size_t width, size_t height, size_t radius, size_t channe
 }
 
 TEST(blur_is_the_same) {
-  open_rig(6);
+  open_slices(6);
   for (size_t channels = 1; channels <= 4; channels++)
     for (int round = 0; round < 80; round++)
       check_blur(1 + below(40), below(30), below(4) ? below(4) : below(14), channels);
   for (size_t width = 1; width < 9; width++) check_blur(width, 300, 2, 1 + below(4));
   check_blur(640, 480, 3, 1);
   check_blur(301, 200, 5, 3);
-  close_rig();
+  close_slices();
 }
 
 TEST(blur_is_the_same_at_all_radii) {
-  open_rig(7);
+  open_slices(7);
   for (size_t radius = 1; radius <= 1024; radius += 1 + radius / 4)
     check_blur(1 + below(9), 1 + below(9), radius, 1 + below(4));
   check_blur(3, 2, 1024, 1);
@@ -290,17 +247,17 @@ TEST(blur_is_the_same_at_all_radii) {
   check_blur(200, 1, 300, 4);
   clear();
   struct tide_argument from = slice(8 * 8), to = slice(8 * 8);
-  memset(rig.own, 255, rig.used + GUARD);
+  memset(slices.own, 255, slices.used + GUARD);
   compare("blur",
           (struct tide_argument[TIDE_PARAMS_MAX]){from, to, integer(8), integer(1024), integer(1)});
-  close_rig();
+  close_slices();
 }
 
 /* Numbers whose products and sums are all rounded, and none of them denormal. */
 static void check_gemm(size_t n) {
   clear();
   struct tide_argument a = slice(n * n * 4), b = slice(n * n * 4), c = slice(n * n * 4);
-  scatter(rig.own, rig.used + GUARD);
+  scatter(slices.own, slices.used + GUARD);
   const struct tide_argument *all[] = {&a, &b, &c};
   for (size_t i = 0; i < 3; i++)
     for (size_t k = 0; k < n * n; k++) {
@@ -311,13 +268,13 @@ static void check_gemm(size_t n) {
 }
 
 TEST(gemm_is_the_same) {
-  open_rig(8);
+  open_slices(8);
   for (size_t n = 0; n < 70; n += 1 + n / 8)
     for (int round = 0; round < 3; round++) check_gemm(n);
   check_gemm(256);
   check_gemm(257);
   check_gemm(300);
-  close_rig();
+  close_slices();
 }
 
 /* ---- wrong arguments ------------------------------------------------------------- */
@@ -328,11 +285,11 @@ static void refuse(const char *name, const struct tide_argument *arguments) {
   struct tide_argument copy[TIDE_PARAMS_MAX];
   memcpy(copy, arguments, body->param_count * sizeof copy[0]);
   CHECK_STATUS(body->class_.host(copy), TIDE_INVALID);
-  CHECK_STATUS(run(body, arguments), TIDE_INVALID);
+  CHECK_STATUS(run_body(body, arguments), TIDE_INVALID);
 }
 
 TEST(wrong_arguments_are_refused) {
-  open_rig(9);
+  open_slices(9);
   clear();
   struct tide_argument from = slice(64), to = slice(64), small = slice(63), none = slice(0);
   none.data = NULL;
@@ -357,12 +314,12 @@ TEST(wrong_arguments_are_refused) {
   REFUSED("gemm", from, to, from, integer(4));
   REFUSED("gemm", from, to, to, integer(4));
   REFUSED("gemm", none, none, none, integer(-1));
-  close_rig();
+  close_slices();
 }
 
 /* Bodies of nothing need no memory. */
 TEST(nothing_is_nothing) {
-  open_rig(10);
+  open_slices(10);
   clear();
   struct tide_argument none = {.data = NULL};
   SAME("fill", none, integer(1));
@@ -370,24 +327,24 @@ TEST(nothing_is_nothing) {
   SAME("stencil", none, none, integer(5));
   SAME("blur", none, none, integer(5), integer(1), integer(1));
   SAME("gemm", none, none, none, integer(0));
-  close_rig();
+  close_slices();
 }
 
 /* What the host's bodies take and a GPU does not; nothing is written. */
 TEST(slices_that_overlap) {
-  open_rig(11);
+  open_slices(11);
   clear();
   struct tide_argument from = slice(64), to = {.data = (char *)from.data + 1, .size = 64};
   struct tide_argument inside = {.data = (char *)from.data + 9, .size = 8};
-  rig.used += 1;
-  scatter(rig.own, rig.used + GUARD);
-  memcpy(rig.shared, rig.own, rig.used + GUARD);
-  CHECK_STATUS(run(find("copy"), (struct tide_argument[]){from, to}), TIDE_UNSUPPORTED);
-  CHECK(strstr(rig.failure.text, "copy: a GPU needs slices that do not overlap"));
-  CHECK_STATUS(run(find("reduce"), (struct tide_argument[]){from, inside}), TIDE_UNSUPPORTED);
-  CHECK(strstr(rig.failure.text, "reduce: a GPU needs slices that do not overlap"));
-  CHECK(memcmp(rig.shared, rig.own, rig.used + GUARD) == 0);
-  close_rig();
+  slices.used += 1;
+  scatter(slices.own, slices.used + GUARD);
+  memcpy(slices.shared, slices.own, slices.used + GUARD);
+  CHECK_STATUS(run_body(find("copy"), (struct tide_argument[]){from, to}), TIDE_UNSUPPORTED);
+  CHECK(strstr(slices.failure.text, "copy: a GPU needs slices that do not overlap"));
+  CHECK_STATUS(run_body(find("reduce"), (struct tide_argument[]){from, inside}), TIDE_UNSUPPORTED);
+  CHECK(strstr(slices.failure.text, "reduce: a GPU needs slices that do not overlap"));
+  CHECK(memcmp(slices.shared, slices.own, slices.used + GUARD) == 0);
+  close_slices();
 }
 
 /* Sizes that the shaders do not count. */
@@ -414,36 +371,36 @@ static void *write_bytes(void *argument) {
 /* The bytes before and behind the argument `out` are another's while the body runs. */
 static void run_beside(const char *name, const struct tide_argument *arguments, size_t out) {
   pthread_t thread;
-  unsigned char *data = rig.shared + ((unsigned char *)arguments[out].data - rig.own);
+  unsigned char *data = slices.shared + ((unsigned char *)arguments[out].data - slices.own);
   neighbour = (struct neighbour){.bytes = {data - 1, data + arguments[out].size}};
   CHECK(pthread_create(&thread, NULL, write_bytes, NULL) == 0);
-  for (int i = 0; i < 1500; i++) CHECK_OK(run(find(name), arguments));
+  for (int i = 0; i < 1500; i++) CHECK_OK(run_body(find(name), arguments));
   tide_store_release(&neighbour.stop, 1u);
   CHECK(pthread_join(thread, NULL) == 0);
   if (neighbour.lost) FAIL("%s: %llu bytes are lost", name, (unsigned long long)neighbour.lost);
 }
 
 TEST(neighbours_keep_their_bytes) {
-  open_rig(13);
-  struct tide_argument out = {.data = rig.own + 1026, .size = 3};
-  struct tide_argument sum = {.data = rig.own + 1026, .size = 8};
-  struct tide_argument words = {.data = rig.own + 2050, .size = 800};
-  struct tide_argument one = {.data = rig.own + 1026, .size = 4};
-  struct tide_argument a = {.data = rig.own + 3050, .size = 4};
-  struct tide_argument b = {.data = rig.own + 4050, .size = 4};
+  open_slices(13);
+  struct tide_argument out = {.data = slices.own + 1026, .size = 3};
+  struct tide_argument sum = {.data = slices.own + 1026, .size = 8};
+  struct tide_argument words = {.data = slices.own + 2050, .size = 800};
+  struct tide_argument one = {.data = slices.own + 1026, .size = 4};
+  struct tide_argument a = {.data = slices.own + 3050, .size = 4};
+  struct tide_argument b = {.data = slices.own + 4050, .size = 4};
   run_beside("fill", (struct tide_argument[TIDE_PARAMS_MAX]){out, integer(5)}, 0);
   run_beside("reduce", (struct tide_argument[TIDE_PARAMS_MAX]){words, sum}, 1);
   run_beside("gemm", (struct tide_argument[TIDE_PARAMS_MAX]){a, b, one, integer(1)}, 2);
-  close_rig();
+  close_slices();
 }
 
 TEST(slices_that_are_too_large) {
-  open_rig(12);
+  open_slices(12);
   const size_t large = (size_t)1 << 32;
-  struct tide_argument all = {.data = rig.own, .size = large};
-  struct tide_argument other = {.data = rig.own + large, .size = large};
-  struct tide_argument third = {.data = rig.own + 2 * large, .size = large};
-  struct tide_argument sum = {.data = rig.own + 2 * large, .size = 8};
+  struct tide_argument all = {.data = slices.own, .size = large};
+  struct tide_argument other = {.data = slices.own + large, .size = large};
+  struct tide_argument third = {.data = slices.own + 2 * large, .size = large};
+  struct tide_argument sum = {.data = slices.own + 2 * large, .size = 8};
   const struct {
     const char *name, *says;
     struct tide_argument arguments[TIDE_PARAMS_MAX];
@@ -455,10 +412,10 @@ TEST(slices_that_are_too_large) {
       {"gemm", "at most 4294967295", {all, other, third, integer(32768)}},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    CHECK_STATUS(run(find(cases[i].name), cases[i].arguments), TIDE_UNSUPPORTED);
-    CHECK(strstr(rig.failure.text, cases[i].says));
+    CHECK_STATUS(run_body(find(cases[i].name), cases[i].arguments), TIDE_UNSUPPORTED);
+    CHECK(strstr(slices.failure.text, cases[i].says));
   }
-  close_rig();
+  close_slices();
 }
 
 TEST_MAIN(CASE(fill_is_the_same), CASE(copy_is_the_same), CASE(stencil_is_the_same),

@@ -85,7 +85,7 @@ static void open_rig_with(rig_hook hook, bool keep_on_host) {
   rig.memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(rig.memory != MAP_FAILED);
 }
-static void open_rig(void) { open_rig_with(NULL, false); }
+static inline void open_rig(void) { open_rig_with(NULL, false); }
 
 static void close_rig(void) {
   tide_timeline_destroy(rig.done);
