@@ -17,6 +17,11 @@ def fail(text):
     sys.exit(text)
 
 
+# A thread's time and the clock are read one after the other, and what comes between counts for one alone: on a busy
+# machine, or under a sanitizer, that may be much of a short run.
+MORE = 1.5
+
+
 def close(a, b):
     return abs(a - b) <= 2e-5 * max(abs(a), abs(b)) + 1e-9
 
@@ -30,7 +35,7 @@ for cell in cells:
             fail("%s: %s is not good" % (where, run["way"]))
         if not run["cut"] and not 0 < run["low"] <= run["ns"] <= run["high"]:
             fail("%s: %s took %d, which is not from %d to %d" % (where, run["way"], run["ns"], run["low"], run["high"]))
-        if run["hidden_ns"] > 1.02 * run["both_ns"] + 1000 or run["both_ns"] > run["awaited_ns"]:
+        if run["hidden_ns"] > MORE * run["both_ns"] + 1000 or run["both_ns"] > run["awaited_ns"]:
             fail("%s: %s hides more than there is" % (where, run["way"]))
         if run["inside_ns"] > run["alive_ns"] or run["waited_ns"] > run["inside_ns"]:
             fail("%s: %s waits longer than it lives" % (where, run["way"]))
