@@ -30,16 +30,16 @@
 extern "C" {
 #endif
 
-/* Signals the value once the descriptor is readable; nothing is read from it, and before that
- * nobody else may. The context keeps a
- * duplicate until then, so the caller may close its own at once. The context also becomes an owner
- * of the timeline until then. Of two descriptors for one timeline, the higher value counts for both
+/* Signals the value once the descriptor is readable. The library reads nothing from it; another
+ * reader that empties it before that may prevent the signal. The context keeps a duplicate until
+ * the signal, so the caller may close its own at once. The context also becomes an owner of the
+ * timeline until then. Of two descriptors for one timeline, the higher value counts for both
  * once it is signalled.
  *
  * The value fails if the descriptor has an error, or hangs up without being readable (TIDE_IO; a
  * socket whose peer has closed it is readable), or if it is a sync_file with a failed fence
- * (TIDE_FAILED). Waiters for less fail with it, down to
- * the next lower value that is reached, pending, or expected from a descriptor.
+ * (TIDE_FAILED). Waiters for less fail with it, down to the next lower value that is reached,
+ * pending, or expected from a descriptor.
  *
  * TIDE_INVALID: no timeline, one of another context, or no open descriptor; TIDE_UNSUPPORTED: the
  * descriptor cannot be polled, as that of a regular file; TIDE_SCOPE: hosts may not signal the

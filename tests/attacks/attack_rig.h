@@ -203,8 +203,8 @@ struct scene {
   unsigned times; /* before */
 };
 
-/* What one more round may add to the most that was resident; and who adds more three times in a
- * row grows for ever: once, it is the allocator's threads that met otherwise than before. */
+/* A round may add MAY_GROW bytes to the highest resident size so far. A service that adds more in
+ * GROWS rounds in a row leaks; a single round may differ, as the allocator keeps freed memory. */
 enum { MAY_GROW = 8 << 20, GROWS = 3 };
 
 /* The attack is made, the victim goes on, and the service holds what it held before; it does not
@@ -224,7 +224,7 @@ __attribute__((unused)) static void survive(const char *policy, unsigned times,
     victim_goes_on(&s.v);
     attack_settle(&s.r, before);
     uint64_t now = attack_look(&s.r).resident;
-    /* In the first half it may grow: what is freed is kept for later. */
+    /* The first half may grow: the allocator keeps freed memory for later. */
     bool judged = s.times * 2 >= times && s.times > 1 && test_slowdown() == 1;
     grown = judged && now > resident + MAY_GROW ? grown + 1 : 0;
     if (grown == GROWS)

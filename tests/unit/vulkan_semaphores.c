@@ -686,7 +686,7 @@ TEST(a_real_chain) {
   tide_context_destroy(context);
 }
 
-/* Signalled by the host of the application; and a close signals what is pending. */
+/* The application's host signals an import, and a close signals the pending exports. */
 TEST(real_semaphores_by_the_host) {
   uint64_t value;
   open_real();
