@@ -152,8 +152,12 @@ static bool put_operation(const struct shape *shape, VkCommandBuffer commands, u
   return barrier;
 }
 
-/* `each`: a submission for each operation; else one for all. Returns the number of barriers. */
-static uint32_t run_by_hand(const struct shape *shape, uint32_t count, bool each) {
+enum by_hand { EACH, EACH_SEEN, ALL_AT_ONCE };
+
+/* EACH: a submission for each operation. EACH_SEEN: the host sees what it wrote, as it does with
+ * Tidemark. Returns the number of barriers between operations. */
+static uint32_t run_by_hand(const struct shape *shape, uint32_t count, enum by_hand how) {
+  bool each = how != ALL_AT_ONCE;
   uint32_t covered = 0, barriers = 0;
   uint64_t before = hand.value;
   for (uint32_t i = 1; i <= count; i++) {
@@ -162,6 +166,7 @@ static uint32_t run_by_hand(const struct shape *shape, uint32_t count, bool each
     if (each || i == 1) hand_begin(commands);
     barriers += put_operation(shape, commands, i, &covered);
     if (!each && i < count) continue;
+    if (how == EACH_SEEN) hand_host_barrier(commands);
     hand_must(vkEndCommandBuffer(commands));
     hand_submit(commands, 0);
   }
@@ -218,7 +223,7 @@ static void run_on_device(const struct shape *shape, const struct device_queues 
 
 /* ---- graphs: the sides ------------------------------------------------------------------- */
 
-enum graph_side { DEVICE, KERNEL, KEPT, BY_HAND, ONE_SUBMIT };
+enum graph_side { DEVICE, KERNEL, KEPT, BY_HAND };
 
 static void measure_device(const struct shape *shape, enum graph_side side, uint32_t count,
                            double *out_values) {
@@ -248,7 +253,7 @@ static const char *measure_graph(const void *what, unsigned side, double *out_va
     measure_device(shape, (enum graph_side)side, count, out_values);
   } else {
     uint64_t before = bench_now();
-    uint32_t barriers = run_by_hand(shape, count, side == BY_HAND);
+    uint32_t barriers = run_by_hand(shape, count, (enum by_hand)(side - BY_HAND));
     out_values[0] = (double)(bench_now() - before) / count;
     out_values[1] = (double)barriers / count;
   }
@@ -377,8 +382,8 @@ static const struct shape shapes[][5] = {
   }
 #define GRAPH(dag, i)                                                                              \
   {                                                                                                \
-    .sides = {"the Vulkan device", "with tide_vulkan_dispatch", "kept by the host", "by hand",     \
-              "by hand, one submit"},                                                              \
+    .sides = {"the Vulkan device", "with tide_vulkan_dispatch", "kept by the host",                \
+              "by hand",           "by hand, seen by the host", "by hand, one submit"},            \
     .values = {{"an operation", "ns", BENCH_LESS}, {"barriers", "an operation", BENCH_LESS}},      \
     .measure = measure_graph, .what = &shapes[dag][i]                                              \
   }

@@ -107,6 +107,10 @@ void test_status(const char *file, int line, const char *what, unsigned got, uns
 
 enum { DESCRIPTORS = 1024 };
 
+/* Before the case, or when it last began again. */
+static bool descriptors_before[DESCRIPTORS];
+static unsigned threads_before;
+
 static void open_descriptors(bool open[DESCRIPTORS]) {
   memset(open, 0, DESCRIPTORS * sizeof *open);
   DIR *dir = opendir("/proc/self/fd");
@@ -127,11 +131,11 @@ static unsigned count_threads(void) {
   return count;
 }
 
-static void check_descriptors(const bool before[DESCRIPTORS]) {
+static void check_descriptors(void) {
   bool after[DESCRIPTORS];
   open_descriptors(after);
   for (int fd = 0; fd < DESCRIPTORS; fd++) {
-    if (!after[fd] || before[fd]) continue;
+    if (!after[fd] || descriptors_before[fd]) continue;
     char path[64], target[PATH_MAX] = "?";
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(path, target, sizeof target - 1);
@@ -142,13 +146,19 @@ static void check_descriptors(const bool before[DESCRIPTORS]) {
 }
 
 /* A joined thread is listed until the kernel has reaped it: give it a second. */
-static void check_threads(unsigned before) {
+static void check_threads(void) {
   unsigned now = count_threads();
-  for (int i = 0; i < 100 && now > before; i++) {
+  for (int i = 0; i < 100 && now > threads_before; i++) {
     usleep(10000);
     now = count_threads();
   }
-  if (now > before) test_fail("harness", 0, "%u threads were left running", now - before);
+  if (now > threads_before)
+    test_fail("harness", 0, "%u threads were left running", now - threads_before);
+}
+
+void test_begin_again(void) {
+  open_descriptors(descriptors_before);
+  threads_before = count_threads();
 }
 
 /* ThreadSanitizer starts a thread of its own beside our first one: let it come before we
@@ -165,13 +175,11 @@ static void start_sanitizer(void) {
 }
 
 static void run_case(void) {
-  bool before[DESCRIPTORS];
   start_sanitizer();
-  open_descriptors(before);
-  unsigned threads = count_threads();
+  test_begin_again();
   current->run();
-  check_descriptors(before);
-  check_threads(threads);
+  check_descriptors();
+  check_threads();
   outcome->verdict = PASSED;
 }
 

@@ -50,6 +50,8 @@ struct test_case {
 int test_main(int argc, char **argv, const struct test_case *cases, size_t count);
 
 const void *test_given(void);
+/* What is open and running now may be left behind, as by a driver that stays loaded. */
+void test_begin_again(void);
 /* The time limits are scaled by $TEST_SLOWDOWN (sanitizers); so may a case's own sizes be. */
 unsigned test_slowdown(void);
 

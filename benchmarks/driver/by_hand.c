@@ -218,10 +218,14 @@ void hand_await(uint64_t value) {
   hand_must(vkWaitSemaphores(hand.info.device, &wait, UINT64_MAX));
 }
 
+void hand_host_barrier(VkCommandBuffer commands) {
+  put_barrier(commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+}
+
 void hand_show_host(void) {
   VkCommandBuffer commands = hand.commands[0];
   hand_begin(commands);
-  put_barrier(commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  hand_host_barrier(commands);
   hand_must(vkEndCommandBuffer(commands));
   hand_submit(commands, 0);
   hand_await(hand.value);

@@ -53,6 +53,8 @@ VkSemaphore hand_timeline(void);
 void hand_begin(VkCommandBuffer commands);
 /* All later commands wait for all earlier ones of the VkQueue, and see their writes. */
 void hand_barrier(VkCommandBuffer commands);
+/* The host sees the writes of all earlier commands of the VkQueue. */
+void hand_host_barrier(VkCommandBuffer commands);
 void hand_dispatch(VkCommandBuffer commands, const struct hand_steps *dispatch);
 
 /* Submits the command buffer with a signal of the next value of `line`. `wait`: a value of it, or

@@ -243,6 +243,32 @@ TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_vulkan_export(struct tide_device *gpu, struct tide_timeline *timeline, uint64_t value,
                    VkSemaphore semaphore, uint64_t semaphore_value, struct tide_diag *diag);
 
+/* ---- semaphores of other VkDevices and processes ---------------------------------------------
+ *
+ * Some drivers (VK_KHR_external_semaphore_fd) give out a timeline semaphore as an *opaque
+ * descriptor*, from which the same GPU's driver makes a semaphore of another VkDevice, in another
+ * process, or for CUDA. Both then have one value. One side exports to its semaphore, the other one
+ * imports its own. Whoever has the descriptor can signal, so give it only to those you trust.
+ *
+ * TIDE_UNSUPPORTED: the driver has none of timeline semaphores, or an adopted VkDevice was created
+ * without the extension; TIDE_FULL: no descriptors left; or the driver's error. The caller destroys
+ * the semaphores before it closes the device. Any thread may call. */
+
+/* Makes a timeline semaphore with value 0, and a descriptor of it, which the caller closes. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_vulkan_semaphore_create(struct tide_device *gpu,
+                                                                       VkSemaphore *out_semaphore,
+                                                                       int *out_descriptor,
+                                                                       struct tide_diag *diag);
+/* Makes a semaphore of a descriptor. The caller keeps the descriptor, and may close it at once.
+ * TIDE_INVALID: it is no opaque descriptor of a timeline semaphore, as far as the driver can tell.
+ */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_vulkan_semaphore_open(struct tide_device *gpu,
+                                                                     int descriptor,
+                                                                     VkSemaphore *out_semaphore,
+                                                                     struct tide_diag *diag);
+/* Destroys a semaphore that nothing uses: its import has ended, and its exports are signalled. */
+TIDE_API void tide_vulkan_semaphore_destroy(struct tide_device *gpu, VkSemaphore semaphore);
+
 #ifdef __cplusplus
 }
 #endif

@@ -26,6 +26,7 @@ enum {
   TIDE_CU_CLUSTERS = 120,
   TIDE_CU_WAIT_VALUE = 122, /* 64-bit waits, which imply 32-bit ones */
   /* CUfunction_attribute */
+  TIDE_CU_STATIC_SHARED = 1,
   TIDE_CU_DYNAMIC_SHARED = 8,
   /* CUjit_option */
   TIDE_CU_JIT_ERROR_LOG = 5,
@@ -86,6 +87,7 @@ _Static_assert(sizeof(void *) == 8, "addresses of a device are pointers' size");
     (void **out_module, const void *image, unsigned count, int *options, void **values))           \
   X(unload, cuModuleUnload, (void *module))                                                        \
   X(find, cuModuleGetFunction, (void **out_function, void *module, const char *name))              \
+  X(function, cuFuncGetAttribute, (int *out_value, int attribute, void *function))                 \
   X(set_function, cuFuncSetAttribute, (void *function, int attribute, int value))                  \
   X(stream_create, cuStreamCreate, (void **out_stream, unsigned flags))                            \
   X(stream_destroy, cuStreamDestroy_v2, (void *stream))                                            \

@@ -85,11 +85,14 @@ enum tide_status tide_cuda_find(struct tide_cuda_module *module, const char *nam
                                 struct tide_cuda_kernel **out_kernel) {
   struct tide_cuda *cuda = module->cuda;
   void *function = NULL;
+  int fixed = 0; /* bytes of shared memory that the kernel has anyway */
   tide_cu answer = TIDE_CUDA_IN(&cuda->driver, call.find(&function, module->handle, name));
-  /* Allows the kernel all the shared memory of a block: each launch says how much it uses. */
+  if (answer == TIDE_CU_OK)
+    answer = TIDE_CUDA_IN(&cuda->driver, call.function(&fixed, TIDE_CU_STATIC_SHARED, function));
+  /* Allows the kernel the rest of a block's: each launch says how much it uses. */
   if (answer == TIDE_CU_OK)
     answer = TIDE_CUDA_IN(&cuda->driver, call.set_function(function, TIDE_CU_DYNAMIC_SHARED,
-                                                           cuda->info.shared_bytes));
+                                                           cuda->info.shared_bytes - fixed));
   if (answer == TIDE_CU_OK) *out_kernel = function;
   return tide_status_of_cuda(answer);
 }

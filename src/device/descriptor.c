@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/atomic.h"
 #include "base/text.h"
+#include "device/descriptor_copy.h"
 #include "device/transfer.h"
 #include "timeline/timeline_state.h"
 
@@ -46,6 +47,13 @@ static enum tide_status explain_errno(struct tide_diag *diag, int error, const c
                                 ? TIDE_FULL
                                 : tide_status_of_errno(error);
   return tide_diag_set(diag, status, "%s: %s", what, strerror(error));
+}
+
+enum tide_status tide_descriptor_copy(int descriptor, int *out_copy, struct tide_diag *diag) {
+  *out_copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (*out_copy >= 0) return TIDE_OK;
+  if (errno == EBADF) return tide_diag_set(diag, TIDE_INVALID, "no open descriptor");
+  return explain_errno(diag, errno, "duplicating a descriptor");
 }
 
 /* ---- the thread -------------------------------------------------------------------------- */
@@ -219,12 +227,10 @@ enum tide_status tide_descriptor_signal(struct tide_context *context, int descri
     if (all || status == TIDE_NOMEM) return tide_diag_set(diag, TIDE_NOMEM, "no memory");
     return status;
   }
-  signaller->descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  if (signaller->descriptor < 0) {
-    int error = errno;
+  status = tide_descriptor_copy(descriptor, &signaller->descriptor, diag);
+  if (status != TIDE_OK) {
     tide_free(context->allocator, signaller, 1, sizeof *signaller);
-    if (error == EBADF) return tide_diag_set(diag, TIDE_INVALID, "no open descriptor");
-    return explain_errno(diag, error, "duplicating a descriptor");
+    return status;
   }
   signaller->timeline = timeline;
   signaller->value = value;

@@ -32,6 +32,7 @@ static const struct answer answers[] = {
     {VK_ERROR_INCOMPATIBLE_DRIVER, TIDE_UNSUPPORTED, "ERROR_INCOMPATIBLE_DRIVER"},
     {VK_ERROR_UNKNOWN, TIDE_FAILED, "ERROR_UNKNOWN"},
     {VK_ERROR_TOO_MANY_OBJECTS, TIDE_NOMEM, "ERROR_TOO_MANY_OBJECTS"},
+    {VK_ERROR_INVALID_EXTERNAL_HANDLE, TIDE_INVALID, "ERROR_INVALID_EXTERNAL_HANDLE"},
 };
 
 static const struct answer *find_answer(VkResult result) {
@@ -93,6 +94,22 @@ static enum tide_status find_instance_calls(struct tide_vulkan_driver *driver,
   return TIDE_OK;
 }
 
+/* True if the driver gives out timeline semaphores as opaque descriptors, and takes them. */
+static bool shares_timelines(const struct tide_vulkan_driver *driver) {
+  const VkExternalSemaphoreFeatureFlags both =
+      VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT;
+  const VkSemaphoreTypeCreateInfo timeline = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                              .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+  const VkPhysicalDeviceExternalSemaphoreInfo info = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
+      .pNext = &timeline,
+      .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+  VkExternalSemaphoreProperties properties = {.sType =
+                                                  VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
+  driver->GetPhysicalDeviceExternalSemaphoreProperties(driver->physical_device, &info, &properties);
+  return (properties.externalSemaphoreFeatures & both) == both;
+}
+
 static enum tide_status find_device_calls(struct tide_vulkan_driver *driver,
                                           struct tide_diag *diag) {
   TIDE_VULKAN_DEVICE_CALLS(FIND_OF_DEVICE)
@@ -106,6 +123,12 @@ static enum tide_status find_device_calls(struct tide_vulkan_driver *driver,
       (PFN_vkGetMemoryHostPointerPropertiesEXT)driver->GetDeviceProcAddr(
           driver->device, "vkGetMemoryHostPointerPropertiesEXT");
   if (!driver->GetMemoryHostPointerPropertiesEXT) driver->import_alignment = 0;
+  driver->GetSemaphoreFdKHR =
+      (PFN_vkGetSemaphoreFdKHR)driver->GetDeviceProcAddr(driver->device, "vkGetSemaphoreFdKHR");
+  driver->ImportSemaphoreFdKHR = (PFN_vkImportSemaphoreFdKHR)driver->GetDeviceProcAddr(
+      driver->device, "vkImportSemaphoreFdKHR");
+  bool has_both = driver->GetSemaphoreFdKHR && driver->ImportSemaphoreFdKHR;
+  if (!has_both || !shares_timelines(driver)) driver->GetSemaphoreFdKHR = NULL;
   return TIDE_OK;
 }
 
@@ -193,16 +216,14 @@ static enum tide_status find_family(const struct tide_vulkan_driver *driver, uin
   return TIDE_OK;
 }
 
-/* True if the driver imports memory of the host. */
-static bool has_import(const struct tide_vulkan_driver *driver) {
+static bool has_extension(const struct tide_vulkan_driver *driver, const char *name) {
   VkExtensionProperties extensions[EXTENSIONS_MOST];
   uint32_t count = EXTENSIONS_MOST;
   VkResult result =
       driver->EnumerateDeviceExtensionProperties(driver->physical_device, NULL, &count, extensions);
   if (result != VK_SUCCESS && result != VK_INCOMPLETE) return false;
   for (uint32_t i = 0; i < count; i++)
-    if (!strcmp(extensions[i].extensionName, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME))
-      return true;
+    if (!strcmp(extensions[i].extensionName, name)) return true;
   return false;
 }
 
@@ -216,11 +237,16 @@ static enum tide_status make_device(struct tide_vulkan_driver *driver, uint32_t 
                                     .queueFamilyIndex = family,
                                     .queueCount = count,
                                     .pQueuePriorities = priorities};
-  const char *const import = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+  const char *const wanted[] = {VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
+                                VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME};
+  const char *enabled[sizeof wanted / sizeof wanted[0]];
+  uint32_t enabled_count = 0;
+  for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+    if (has_extension(driver, wanted[i])) enabled[enabled_count++] = wanted[i];
   VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                .pNext = &timelines,
-                               .enabledExtensionCount = has_import(driver),
-                               .ppEnabledExtensionNames = &import,
+                               .enabledExtensionCount = enabled_count,
+                               .ppEnabledExtensionNames = enabled,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queues};
   VkResult result = driver->CreateDevice(driver->physical_device, &create, NULL, &driver->device);
@@ -231,8 +257,9 @@ static enum tide_status make_device(struct tide_vulkan_driver *driver, uint32_t 
 static void read_properties(struct tide_vulkan_driver *driver) {
   VkPhysicalDeviceExternalMemoryHostPropertiesEXT imports = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+  bool has_imports = has_extension(driver, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                            .pNext = has_import(driver) ? &imports : NULL};
+                                            .pNext = has_imports ? &imports : NULL};
   driver->GetPhysicalDeviceProperties2(driver->physical_device, &properties);
   memcpy(driver->name, properties.properties.deviceName, sizeof driver->name);
   driver->name[sizeof driver->name - 1] = 0;

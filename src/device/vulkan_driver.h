@@ -18,6 +18,7 @@
   X(GetPhysicalDeviceMemoryProperties)                                                             \
   X(GetPhysicalDeviceFeatures2)                                                                    \
   X(GetPhysicalDeviceQueueFamilyProperties)                                                        \
+  X(GetPhysicalDeviceExternalSemaphoreProperties)                                                  \
   X(EnumerateDeviceExtensionProperties)                                                            \
   X(CreateDevice)                                                                                  \
   X(GetDeviceProcAddr)
@@ -82,6 +83,8 @@ struct tide_vulkan_driver {
   PFN_vkCmdEndDebugUtilsLabelEXT CmdEndDebugUtilsLabelEXT;
   PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerPropertiesEXT; /* NULL: no imports */
   VkDeviceSize import_alignment;
+  PFN_vkGetSemaphoreFdKHR GetSemaphoreFdKHR; /* NULL: no timeline semaphores as descriptors */
+  PFN_vkImportSemaphoreFdKHR ImportSemaphoreFdKHR;
   VkPhysicalDeviceLimits limits;
 };
 

@@ -23,7 +23,7 @@ run_tests() { # NAME PROGRAM CASE…
 }
 
 run_all() { # DRIVER
-  for part in open memory kernel bodies semaphores; do
+  for part in open memory kernel bodies semaphores shared; do
     run_tests "$1_$part" "$BUILD/unit-vulkan_$part"
   done
   # shellcheck disable=SC2046

@@ -136,7 +136,6 @@ static void gpu_open(struct rig *rig, const char *driver) {
   rig->gpu = gpu;
 }
 
-static void cuda_open(struct rig *rig) { gpu_open(rig, NULL); }
 static void mock_open(struct rig *rig) {
   static char path[PATH_MAX + 64];
   char folder[PATH_MAX];
@@ -151,6 +150,15 @@ static void gpu_give_back(struct gpu *gpu) {
   for (uint32_t i = 0; i < gpu->page_count; i++) tide_cuda_unpin(gpu->device, gpu->pages[i]);
   tide_cuda_free(gpu->device, gpu->words);
   free(gpu);
+}
+
+/* The driver stays loaded, and keeps descriptors and threads. */
+static void cuda_open(struct rig *rig) {
+  gpu_open(rig, NULL);
+  gpu_give_back(rig->gpu);
+  tide_device_close(rig->device);
+  test_begin_again();
+  gpu_open(rig, NULL);
 }
 
 /* The last page that was named is the likeliest. */

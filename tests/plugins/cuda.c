@@ -16,6 +16,8 @@
 #define GET(field) __atomic_load_n(&fake.field, __ATOMIC_SEQ_CST)
 #define ADD(field, value) __atomic_add_fetch(&fake.field, (value), __ATOMIC_SEQ_CST)
 
+enum { SHARED_BYTES = 232448 }; /* of a block, at most */
+
 enum {
   INVALID = 1,
   NO_MEMORY = 2,
@@ -109,7 +111,7 @@ int cuDeviceGetAttribute(int *out_value, int attribute, int device) {
     case 41: *out_value = GET(abilities) & 1 ? 1 : 0; return 0;
     case 75: *out_value = 9; return 0;
     case 76: *out_value = 0; return 0;
-    case 97: *out_value = 232448; return 0;
+    case 97: *out_value = SHARED_BYTES; return 0;
     case 120: *out_value = GET(abilities) & 2 ? 1 : 0; return 0;
     case 122: *out_value = GET(abilities) & 4 ? 1 : 0; return 0;
     default: return broken_rule(INVALID);
@@ -271,10 +273,21 @@ int cuModuleGetFunction(void **out_function, void *module, const char *name) {
   return NOT_FOUND;
 }
 
+EXPORT int cuFuncGetAttribute(int *out_value, int attribute, void *function);
+int cuFuncGetAttribute(int *out_value, int attribute, void *function) {
+  BEGIN(true);
+  if (attribute != 1 || !function) return broken_rule(INVALID);
+  *out_value = (int)((const struct fake_kernel *)function)->shared_bytes;
+  return 0;
+}
+
+/* A block has SHARED_BYTES for both: the kernel's own, and what a launch adds. */
 EXPORT int cuFuncSetAttribute(void *function, int attribute, int value);
 int cuFuncSetAttribute(void *function, int attribute, int value) {
   BEGIN(true);
-  if (attribute != 8 || value < 0 || value > 232448 || !function) return broken_rule(INVALID);
+  if (attribute != 8 || value < 0 || !function) return broken_rule(INVALID);
+  if ((uint32_t)value + ((const struct fake_kernel *)function)->shared_bytes > SHARED_BYTES)
+    return broken_rule(INVALID);
   return 0;
 }
 
@@ -459,9 +472,10 @@ struct config {
   uint32_t attribute_count;
 };
 
-static bool is_possible(const struct config *config) {
+static bool is_possible(const struct config *config, const struct fake_kernel *kernel) {
   uint32_t threads = config->block[0] * config->block[1] * config->block[2];
-  bool good = threads && threads <= 1024 && config->shared_bytes <= 232448;
+  uint32_t shared = config->shared_bytes + kernel->shared_bytes;
+  bool good = threads && threads <= 1024 && shared <= SHARED_BYTES;
   for (int i = 0; i < 3; i++) good = good && config->grid[i];
   for (uint32_t i = 0; i < config->attribute_count; i++) {
     const uint32_t *cluster = config->attributes[i].value;
@@ -478,7 +492,7 @@ EXPORT int cuLaunchKernelEx(const struct config *config, void *function, void **
 int cuLaunchKernelEx(const struct config *config, void *function, void **parameters, void **extra) {
   struct item item = {.kind = LAUNCH, .kernel = function};
   BEGIN(true);
-  if (!is_possible(config)) return INVALID;
+  if (!is_possible(config, function)) return INVALID;
   if (parameters || (uintptr_t)extra[0] != 1 || (uintptr_t)extra[2] != 2 || extra[4])
     return broken_rule(INVALID);
   size_t size = *(size_t *)extra[3];

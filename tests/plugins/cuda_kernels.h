@@ -21,6 +21,7 @@ struct fake_kernel {
   const char *name;
   size_t size;                                                    /* of its arguments */
   bool (*run)(void *arguments, const struct fake_launch *launch); /* false: it fails */
+  uint32_t shared_bytes;                                          /* that each block has anyway */
 };
 
 /* One number to each of `count` words. */
@@ -177,13 +178,13 @@ static bool fake_interference(void *arguments, const struct fake_launch *launch)
 }
 
 static const struct fake_kernel fake_kernels[] = {
-    {"add", sizeof(struct fake_add), fake_add},
-    {"trap", 0, fake_trap},
-    {"mix", sizeof(struct fake_mix), fake_mix},
-    {"gemm", FAKE_GEMM_SIZE, fake_gemm},
-    {"gemm_off", FAKE_GEMM_SIZE, fake_gemm_off},
-    {"pattern", sizeof(struct gpu_arguments), fake_pattern},
-    {"interference", sizeof(struct gpu_interference), fake_interference},
+    {"add", sizeof(struct fake_add), fake_add, 0},
+    {"trap", 0, fake_trap, 0},
+    {"mix", sizeof(struct fake_mix), fake_mix, 0},
+    {"gemm", FAKE_GEMM_SIZE, fake_gemm, 1024 + 2048 + 64},
+    {"gemm_off", FAKE_GEMM_SIZE, fake_gemm_off, 1024 + 2048 + 64},
+    {"pattern", sizeof(struct gpu_arguments), fake_pattern, 0},
+    {"interference", sizeof(struct gpu_interference), fake_interference, 0},
 };
 static const size_t fake_kernel_count = sizeof fake_kernels / sizeof fake_kernels[0];
 

@@ -10,7 +10,9 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { FAKE_SEMAPHORES = 64, FAKE_BUFFERS = 4096 };
 
@@ -18,7 +20,8 @@ struct fake_semaphore {
   uint64_t value;
   uint32_t waits;   /* calls of vkWaitSemaphores for it */
   uint32_t signals; /* calls of vkSignalSemaphore */
-  bool exists;
+  bool exists, is_timeline, is_exportable;
+  struct fake_semaphore *payload; /* of another one; NULL: its own */
 };
 
 static struct fake_vulkan {
@@ -30,7 +33,9 @@ static struct fake_vulkan {
   uint32_t submissions, barriers;                         /* barriers: submissions that have one */
   uint32_t refuse_begins, refuse_submits, refuse_signals; /* so many calls, for want of memory */
   uint32_t wrong;                                         /* values that did not go up */
+  uint32_t refuse_shares;                                 /* so many calls for descriptors */
   bool lost, fails_signals; /* with an error that is not for want of memory */
+  bool shares;              /* semaphores by descriptors */
 } fake_vulkan = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 #define FAKE_LOCK pthread_mutex_lock(&fake_vulkan.lock)
@@ -38,7 +43,8 @@ static struct fake_vulkan {
 #define FAKE_HANDLE(type, p) ((type)(uintptr_t)(p))
 
 static inline struct fake_semaphore *fake_of(VkSemaphore semaphore) {
-  return (struct fake_semaphore *)(uintptr_t)semaphore;
+  struct fake_semaphore *own = (struct fake_semaphore *)(uintptr_t)semaphore;
+  return own->payload ? own->payload : own;
 }
 
 static void fake_raise(struct fake_semaphore *semaphore, uint64_t value) {
@@ -58,11 +64,15 @@ static VkResult fake_refuse(uint32_t *left) {
 static VkResult VKAPI_CALL fake_CreateSemaphore(VkDevice device, const VkSemaphoreCreateInfo *info,
                                                 const VkAllocationCallbacks *allocator,
                                                 VkSemaphore *out_semaphore) {
-  (void)device, (void)info, (void)allocator;
+  (void)device, (void)allocator;
   FAKE_LOCK;
   CHECK(fake_vulkan.semaphore_count < FAKE_SEMAPHORES);
   struct fake_semaphore *made = &fake_vulkan.semaphores[fake_vulkan.semaphore_count++];
   *made = (struct fake_semaphore){.exists = true};
+  for (const VkBaseInStructure *more = info ? info->pNext : NULL; more; more = more->pNext) {
+    made->is_timeline |= more->sType == VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    made->is_exportable |= more->sType == VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO;
+  }
   FAKE_UNLOCK;
   *out_semaphore = FAKE_HANDLE(VkSemaphore, made);
   return VK_SUCCESS;
@@ -72,8 +82,49 @@ static void VKAPI_CALL fake_DestroySemaphore(VkDevice device, VkSemaphore semaph
                                              const VkAllocationCallbacks *allocator) {
   (void)device, (void)allocator;
   FAKE_LOCK;
-  fake_of(semaphore)->exists = false;
+  ((struct fake_semaphore *)(uintptr_t)semaphore)->exists = false;
   FAKE_UNLOCK;
+}
+
+/* A descriptor is a file with the payload's number. */
+static VkResult VKAPI_CALL fake_GetSemaphoreFdKHR(VkDevice device,
+                                                  const VkSemaphoreGetFdInfoKHR *info,
+                                                  int *out_descriptor) {
+  uint32_t number = (uint32_t)(fake_of(info->semaphore) - fake_vulkan.semaphores);
+  (void)device;
+  FAKE_LOCK;
+  CHECK(fake_of(info->semaphore)->is_exportable && fake_of(info->semaphore)->is_timeline);
+  CHECK(info->handleType == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT);
+  VkResult result = fake_refuse(&fake_vulkan.refuse_shares);
+  FAKE_UNLOCK;
+  if (result != VK_SUCCESS) return result;
+  *out_descriptor = memfd_create("fake semaphore", MFD_CLOEXEC);
+  CHECK(pwrite(*out_descriptor, &number, sizeof number, 0) == sizeof number);
+  return VK_SUCCESS;
+}
+
+static VkResult VKAPI_CALL fake_ImportSemaphoreFdKHR(VkDevice device,
+                                                     const VkImportSemaphoreFdInfoKHR *info) {
+  struct fake_semaphore *own = (struct fake_semaphore *)(uintptr_t)info->semaphore;
+  uint32_t number;
+  (void)device;
+  CHECK(info->handleType == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT && !info->flags);
+  CHECK(own->is_timeline);
+  if (pread(info->fd, &number, sizeof number, 0) != sizeof number)
+    return VK_ERROR_INVALID_EXTERNAL_HANDLE;
+  close(info->fd);
+  own->payload = &fake_vulkan.semaphores[number];
+  return VK_SUCCESS;
+}
+
+static void VKAPI_CALL fake_GetPhysicalDeviceExternalSemaphoreProperties(
+    VkPhysicalDevice device, const VkPhysicalDeviceExternalSemaphoreInfo *info,
+    VkExternalSemaphoreProperties *out) {
+  const VkSemaphoreTypeCreateInfo *type = info->pNext;
+  (void)device;
+  CHECK(type && type->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE);
+  out->externalSemaphoreFeatures =
+      VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT;
 }
 
 static VkResult VKAPI_CALL fake_GetSemaphoreCounterValue(VkDevice device, VkSemaphore semaphore,
@@ -250,6 +301,9 @@ static PFN_vkVoidFunction fake_find(const char *name) {
                ROW(WaitSemaphores),
                ROW(GetSemaphoreCounterValue),
                ROW(SignalSemaphore),
+               ROW(GetSemaphoreFdKHR),
+               ROW(ImportSemaphoreFdKHR),
+               ROW(GetPhysicalDeviceExternalSemaphoreProperties),
                ROW(CreateCommandPool),
                ROW(DestroyCommandPool),
                ROW(AllocateCommandBuffers),
@@ -257,6 +311,7 @@ static PFN_vkVoidFunction fake_find(const char *name) {
                ROW(EndCommandBuffer),
                ROW(CmdPipelineBarrier)};
 #undef ROW
+  if (strstr(name, "SemaphoreFd") && !fake_vulkan.shares) return NULL;
   for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
     if (!strcmp(calls[i].name, name)) return calls[i].function;
   return strstr(name, "DebugUtils") ? NULL : (PFN_vkVoidFunction)fake_unexpected;
