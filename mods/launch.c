@@ -117,7 +117,7 @@ static enum tide_status load_kernel(struct tide_mods_gpu *gpu, struct tide_ir *i
   if (status == TIDE_OK) status = tide_cuda_load(gpu->cuda, ptx, &gpu->module, diag);
   if (status != TIDE_OK) return status;
   const char *name = tide_ir_get_text(ir, kernel, TIDE_NAME_SYM_NAME);
-  status = tide_cuda_find(gpu->module, name, &gpu->launch.kernel);
+  status = tide_cuda_find(gpu->module, name, &gpu->launch.kernel, diag);
   if (status == TIDE_NOT_FOUND)
     return tide_diag_set(diag, TIDE_MISMATCH, "the PTX has no kernel '%s'", name);
   return status;

@@ -29,8 +29,9 @@ static enum tide_status open_all(struct gpu *gpu, const char *driver, struct tid
   struct tide_cuda_params params = {.struct_size = sizeof params, .driver = driver, .depth = 1};
   enum tide_status status = tide_cuda_open(gpu->context, &params, &gpu->cuda, diag);
   if (status == TIDE_OK) status = tide_cuda_load(gpu->cuda, gpu_ptx, &gpu->module, diag);
-  if (status == TIDE_OK) status = tide_cuda_find(gpu->module, "pattern", &gpu->pattern);
-  if (status == TIDE_OK) status = tide_cuda_find(gpu->module, "interference", &gpu->interference);
+  if (status == TIDE_OK) status = tide_cuda_find(gpu->module, "pattern", &gpu->pattern, diag);
+  if (status == TIDE_OK)
+    status = tide_cuda_find(gpu->module, "interference", &gpu->interference, diag);
   return status;
 }
 

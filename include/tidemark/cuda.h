@@ -109,10 +109,11 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_load(struct tide_device *gpu
                                                          struct tide_diag *diag);
 /* Unloads a module. None of its kernels may run. NULL is fine. */
 TIDE_API void tide_cuda_unload(struct tide_cuda_module *module);
-/* Finds a kernel by its name. TIDE_NOT_FOUND. */
+/* Finds a kernel by its name. TIDE_NOT_FOUND; or the driver's error. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_find(struct tide_cuda_module *module,
                                                          const char *name,
-                                                         struct tide_cuda_kernel **out_kernel);
+                                                         struct tide_cuda_kernel **out_kernel,
+                                                         struct tide_diag *diag);
 
 /* ---- commands on a stream ---------------------------------------------------------- */
 

@@ -56,15 +56,25 @@ static const struct answer answers[] = {
     {803, TIDE_UNSUPPORTED, "SYSTEM_DRIVER_MISMATCH"},
 };
 
+static const struct answer *find_answer(tide_cu answer) {
+  static const struct answer unknown = {0, TIDE_FAILED, "unknown"};
+  for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+    if (answers[i].number == answer) return &answers[i];
+  return &unknown;
+}
+
 enum tide_status tide_status_of_cuda(tide_cu answer) {
-  size_t count = sizeof answers / sizeof *answers;
-  for (size_t i = 0; i < count; i++)
-    if (answers[i].number == answer)
-      return answers[i].status == TIDE_BUSY
-                 ? TIDE_BUSY
-                 : tide_body_report(answers[i].status, answer, "the GPU driver answers %d (%s)",
-                                    answer, answers[i].name);
-  return tide_body_report(TIDE_FAILED, answer, "the GPU driver answers %d", answer);
+  const struct answer *found = find_answer(answer);
+  if (found->status == TIDE_BUSY) return TIDE_BUSY;
+  return tide_body_report(found->status, answer, "the GPU driver answers %d (%s)", answer,
+                          found->name);
+}
+
+enum tide_status tide_cuda_explain(struct tide_diag *diag, tide_cu answer, const char *what) {
+  const struct answer *found = find_answer(answer);
+  if (answer == TIDE_CU_OK) return TIDE_OK;
+  return tide_diag_set(diag, found->status, "%s: the GPU driver answers %d (%s)", what, answer,
+                       found->name);
 }
 
 /* ---- the context --------------------------------------------------------------------- */
@@ -112,35 +122,29 @@ static enum tide_status load_library(struct tide_cuda_driver *driver, const char
   return status;
 }
 
-static enum tide_status report_result(struct tide_diag *diag, tide_cu answer, const char *what) {
-  if (answer == TIDE_CU_OK) return TIDE_OK;
-  return tide_diag_set(diag, tide_status_of_cuda(answer), "%s: the GPU driver answers %d", what,
-                       answer);
-}
-
 static enum tide_status start_driver(struct tide_cuda_driver *driver, uint32_t ordinal,
                                      struct tide_diag *diag) {
   int count = 0;
   tide_cu answer = driver->call.init(0);
   if (answer == TIDE_CU_NO_DEVICE)
     return tide_diag_set(diag, TIDE_UNSUPPORTED, "there is no GPU: the driver finds none");
-  enum tide_status status = report_result(diag, answer, "starting the driver");
+  enum tide_status status = tide_cuda_explain(diag, answer, "starting the driver");
   if (status == TIDE_OK)
-    status = report_result(diag, driver->call.version(&driver->version), "its version");
+    status = tide_cuda_explain(diag, driver->call.version(&driver->version), "its version");
   if (status == TIDE_OK && driver->version < OLDEST)
     return tide_diag_set(diag, TIDE_UNSUPPORTED, "the GPU driver has version %d, and %d is needed",
                          driver->version, OLDEST);
   if (status == TIDE_OK)
-    status = report_result(diag, driver->call.device_count(&count), "counting GPUs");
+    status = tide_cuda_explain(diag, driver->call.device_count(&count), "counting GPUs");
   if (status != TIDE_OK) return status;
   if (count == 0) return tide_diag_set(diag, TIDE_UNSUPPORTED, "there is no GPU");
   if (ordinal >= (uint32_t)count)
     return tide_diag_set(diag, TIDE_NOT_FOUND, "there is no GPU %u: there are %d", ordinal, count);
-  status =
-      report_result(diag, driver->call.device(&driver->device, (int)ordinal), "finding the GPU");
+  status = tide_cuda_explain(diag, driver->call.device(&driver->device, (int)ordinal),
+                             "finding the GPU");
   if (status != TIDE_OK) return status;
-  return report_result(diag, driver->call.context_retain(&driver->context, driver->device),
-                       "opening the GPU");
+  return tide_cuda_explain(diag, driver->call.context_retain(&driver->context, driver->device),
+                           "opening the GPU");
 }
 
 enum tide_status tide_cuda_driver_open(struct tide_cuda_driver *driver, const char *path,

@@ -126,6 +126,8 @@ void tide_cuda_driver_close(struct tide_cuda_driver *driver);
 /* Returns the status for a result of the driver. Reports each failure but TIDE_BUSY to the running
  * body. */
 enum tide_status tide_status_of_cuda(tide_cu answer);
+/* The same, with a sentence that names the call: "kernel 'add': the GPU driver answers …". */
+enum tide_status tide_cuda_explain(struct tide_diag *diag, tide_cu answer, const char *what);
 
 /* Make the context current, and restore the previous one. Both enclose calls that need the
  * context. */

@@ -82,7 +82,7 @@ void tide_cuda_unload(struct tide_cuda_module *module) {
 }
 
 enum tide_status tide_cuda_find(struct tide_cuda_module *module, const char *name,
-                                struct tide_cuda_kernel **out_kernel) {
+                                struct tide_cuda_kernel **out_kernel, struct tide_diag *diag) {
   struct tide_cuda *cuda = module->cuda;
   void *function = NULL;
   int fixed = 0; /* bytes of shared memory that the kernel has anyway */
@@ -94,7 +94,9 @@ enum tide_status tide_cuda_find(struct tide_cuda_module *module, const char *nam
     answer = TIDE_CUDA_IN(&cuda->driver, call.set_function(function, TIDE_CU_DYNAMIC_SHARED,
                                                            cuda->info.shared_bytes - fixed));
   if (answer == TIDE_CU_OK) *out_kernel = function;
-  return tide_status_of_cuda(answer);
+  else if (tide_status_of_cuda(answer) == TIDE_NOT_FOUND)
+    return tide_diag_set(diag, TIDE_NOT_FOUND, "there is no kernel '%s'", name);
+  return tide_cuda_explain(diag, answer, "finding a kernel");
 }
 
 /* ---- operations on a stream ---------------------------------------------------------------- */

@@ -114,6 +114,13 @@ struct add {
   uint32_t count, number;
 };
 
+/* The k-th call from now on fails with this number. */
+static void fail_call(uint32_t k, uint32_t number) {
+  tide_store_ordered(&fake->calls, 0u);
+  tide_store_ordered(&fake->fail_with, number);
+  tide_store_ordered(&fake->fail_at, k);
+}
+
 TEST(kernels_run_in_order_on_a_stream) {
   struct tide_device *device;
   struct tide_cuda_stream *stream;
@@ -129,8 +136,13 @@ TEST(kernels_run_in_order_on_a_stream) {
   CHECK_EQ_STR(diag.text,
                "the GPU driver does not load this: it answers 218: ptxas fatal: no .version");
   CHECK_OK(tide_cuda_load(device, ptx, &module, NULL));
-  CHECK_STATUS(tide_cuda_find(module, "ad", &none), TIDE_NOT_FOUND);
-  CHECK_OK(tide_cuda_find(module, "add", &add));
+  CHECK_STATUS(tide_cuda_find(module, "ad", &none, &diag), TIDE_NOT_FOUND);
+  CHECK_EQ_STR(diag.text, "there is no kernel 'ad'");
+  fail_call(2, 1); /* the first one makes the context current */
+  CHECK_STATUS(tide_cuda_find(module, "add", &add, &diag), TIDE_INVALID);
+  CHECK_EQ_STR(diag.text, "finding a kernel: the GPU driver answers 1 (INVALID_VALUE)");
+  fail_call(0, 0);
+  CHECK_OK(tide_cuda_find(module, "add", &add, &diag));
   CHECK_OK(tide_cuda_alloc(device, 400, &words));
   CHECK_OK(tide_cuda_alloc_host(device, 400, &host));
   CHECK_OK(tide_cuda_stream_create(device, &stream));
@@ -297,7 +309,7 @@ TEST(a_kernel_that_fails_loses_the_device) {
   struct tide_cuda_params params = usual();
   CHECK_OK(tide_cuda_open(context, &params, &device, NULL));
   CHECK_OK(tide_cuda_load(device, ptx, &module, NULL));
-  CHECK_OK(tide_cuda_find(module, "trap", &trap));
+  CHECK_OK(tide_cuda_find(module, "trap", &trap, NULL));
   struct tide_timeline *done = timeline_of(), *never = timeline_of();
   CHECK_OK(tide_queue_create(device, NULL, &queue));
   CHECK_OK(tide_queue_create(device, NULL, &other));
