@@ -315,6 +315,10 @@ static inline void tide_frontier_copy_as_is(struct tide_frontier *to,
 bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
                         const struct tide_frontier *b);
 
+/* Removes all finished entries of a full frontier; if that is less than a quarter, the smallest
+ * epochs, too, and taints it. Never the one of eviction->keep. */
+void tide_frontier_make_room(struct tide_frontier *f, const struct tide_eviction *eviction);
+
 /* Returns the least capacity for so many entries in such a window (0: in lists). */
 static inline size_t tide_frontier_packed(size_t count, size_t window) {
   size_t least = window <= 8 ? 5 : window <= 24 ? 9 : (window - 6) / 2;

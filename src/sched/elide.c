@@ -122,56 +122,88 @@ static inline void classify_wait(const struct tide_op *op, struct tide_op_wait *
 
 /* ---- pass two: import --------------------------------------------------------- */
 
-TIDE_APART static void merge_in_scratch(struct tide_sched *sched,
-                                        const struct tide_frontier *frontier,
-                                        const struct tide_eviction *eviction) {
+/* Joins a frontier with the queue's own in the next version. False: there is no room. Only new
+ * taint enters `known` then: the queue's older taint is kept apart. */
+static bool join_next(struct tide_queue *queue, const struct tide_frontier *frontier) {
+  struct tide_frontier *next = tide_queue_next_frontier(queue);
+  tide_queue_own_entry(queue);
+  if (!tide_frontier_join(next, queue->apart->capacity, queue->position.frontier, frontier))
+    return false;
+  next->tainted = frontier->tainted;
+  queue->sched->known = next;
+  return true;
+}
+
+/* True if the union fits, with the own entry, which `next` may not list yet. */
+static bool union_fits(const struct tide_queue *queue, const struct tide_frontier *next,
+                       const struct tide_frontier *more) {
+  size_t own = tide_frontier_look_up(next, queue->position.axis) == 0;
+  return next->count + more->count + own <= next->capacity ||
+         next->count + tide_frontier_count_new(next, more) + own <= next->capacity;
+}
+
+TIDE_APART static void merge_in_scratch(struct tide_queue *queue,
+                                        const struct tide_frontier *frontier) {
+  struct tide_sched *sched = queue->sched;
+  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
   if (sched->known != sched->scratch) {
     tide_frontier_copy(sched->scratch, sched->known, NULL);
+    if (sched->known == queue->position.frontier) sched->scratch->tainted = 0;
     sched->known = sched->scratch;
   }
-  tide_frontier_merge(sched->scratch, frontier, eviction);
+  tide_frontier_merge(sched->scratch, frontier, &eviction);
 }
 
-/* True if the union surely fits, with the own entry, which `next` may not list yet. */
-static bool union_fits(const struct tide_frontier *next, const struct tide_frontier *more) {
-  return next->count + more->count + 1 <= next->capacity ||
-         tide_frontier_count_new(next, more) == 0;
+/* In `scratch` if there is no room: eviction then chooses among all entries. */
+void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier) {
+  struct tide_frontier *next = tide_queue_next_frontier(queue);
+  const struct tide_frontier *known = queue->sched->known;
+  if (known == queue->position.frontier && join_next(queue, frontier)) return;
+  if (known == next && union_fits(queue, next, frontier)) tide_frontier_merge(next, frontier, NULL);
+  else merge_in_scratch(queue, frontier);
 }
 
-/* Merges in `scratch` if `next` might overflow: eviction then chooses among all entries. */
-TIDE_APART static void merge_more(struct tide_queue *queue, const struct tide_frontier *frontier) {
+/* Imports a record's frontier, with the signaller. False: it takes too much room, or probably
+ * would: a tainted frontier lacks some entries already. */
+static bool learn_record(struct tide_queue *queue, const struct tide_frontier *frontier) {
+  struct tide_frontier *next = tide_queue_next_frontier(queue);
+  const struct tide_frontier *known = queue->sched->known;
+  bool is_tainted = queue->position.frontier->tainted || known->tainted;
+  if (is_tainted && !known->window && known->count + frontier->count > known->capacity)
+    return false;
+  if (known == queue->position.frontier) return join_next(queue, frontier);
+  if (!union_fits(queue, next, frontier)) return false;
+  tide_frontier_merge(next, frontier, NULL);
+  return true;
+}
+
+/* Finished entries are of no use, but each costs a look. */
+#define LOOK_EACH 8u
+
+/* Imports a signaller alone. So an operation's cost does not grow with the number of queues: what
+ * is left out costs elisions. */
+TIDE_APART static void learn_signaller(struct tide_queue *queue, tide_axis axis, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
   struct tide_frontier *next = tide_queue_next_frontier(queue);
   struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
-  if (sched->known == queue->position.frontier) {
-    tide_frontier_copy(sched->scratch, sched->known, NULL);
-    sched->scratch->tainted = 0;
-    sched->known = sched->scratch;
+  if (sched->known != next) {
+    tide_queue_own_entry(queue);
+    tide_frontier_init(next, queue->apart->capacity);
+    tide_frontier_copy(next, sched->known, NULL);
+    sched->known = next;
   }
-  if (sched->known == next && union_fits(next, frontier))
-    tide_frontier_merge(next, frontier, &eviction);
-  else merge_in_scratch(sched, frontier, &eviction);
+  next->tainted = 1;
+  if (next->count == next->capacity && tide_frontier_look_up(next, axis) == 0) {
+    if (queue->shed++ % LOOK_EACH) eviction.tracker = NULL;
+    tide_frontier_make_room(next, &eviction);
+  }
+  tide_frontier_raise(next, axis, epoch, &eviction);
 }
 
-/* Only new taint enters `known` once that is no longer the queue's own frontier: the queue's older
- * taint is kept apart. */
-void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier) {
-  struct tide_sched *sched = queue->sched;
-  if (sched->known == queue->position.frontier) {
-    struct tide_frontier *next = tide_queue_next_frontier(queue);
-    tide_queue_own_entry(queue);
-    bool joined = tide_frontier_join(next, queue->apart->capacity, sched->known, frontier);
-    if (!joined) { /* eviction will choose among all entries */
-      next = sched->scratch;
-      joined = tide_frontier_join(next, next->capacity, sched->known, frontier);
-    }
-    if (joined) {
-      next->tainted = frontier->tainted;
-      sched->known = next;
-      return;
-    }
-  }
-  merge_more(queue, frontier);
+/* Imports a pending record. */
+static void import_record(struct tide_queue *queue, const struct tide_pending *record) {
+  if (!learn_record(queue, frontier_of(record)))
+    learn_signaller(queue, record->axis, record->epoch);
 }
 
 /* True if the record's signaller has finished. Not for a pending record of a queue: its epoch
@@ -187,9 +219,11 @@ TIDE_APART static void import_resolved(struct tide_queue *queue, struct tide_op_
   bool found = tide_timeline_reached_locked(wait->timeline, wait->value, &view);
   tide_queue_own_entry(queue); /* the lookup may have set an older epoch */
   if (!found || !view.frontier) return;
-  /* A known epoch was imported with its whole frontier. */
-  if (tide_frontier_get(queue->sched->known, view.axis) < view.epoch)
-    tide_sched_learn(queue, view.frontier);
+  /* A known epoch was imported already. Of a finished one all has finished, and little is lost. */
+  if (tide_frontier_get(queue->sched->known, view.axis) < view.epoch &&
+      !learn_record(queue, view.frontier) &&
+      !tide_tracker_finished(queue->sched->context->tracker, view.axis, view.epoch))
+    learn_signaller(queue, view.axis, view.epoch);
   wait->axis = view.axis;
   wait->epoch = view.epoch;
   tide_wait_set_record(queue, wait, view.value);
@@ -208,8 +242,7 @@ static inline void mark_elided(const struct tide_queue *queue, struct tide_op_wa
 static void elide_wait(struct tide_queue *queue, struct tide_op_wait *wait,
                        const struct tide_pending *record, enum tide_wait_reason reason) {
   mark_elided(queue, wait, record->axis, record->epoch, record->value, reason);
-  /* A known epoch was imported with its whole frontier. */
-  if (reason != TIDE_REASON_KNOWN) tide_sched_learn(queue, frontier_of(record));
+  if (reason != TIDE_REASON_KNOWN) import_record(queue, record);
 }
 
 /* True if the record is known or its signaller has finished; *out_reason says which. */
@@ -368,7 +401,7 @@ static inline bool mark_issued(const struct tide_queue *queue, struct tide_op_wa
 
 static void issue_wait(struct tide_queue *queue, struct tide_op_wait *wait) {
   const struct tide_pending *record = found_of(queue, wait);
-  if (mark_issued(queue, wait, record)) tide_sched_learn(queue, frontier_of(record));
+  if (mark_issued(queue, wait, record)) import_record(queue, record);
 }
 
 /* Imports the records of waits that the queue's own frontier does not imply. Elides those that an
@@ -432,7 +465,8 @@ static enum tide_status check_order(struct tide_queue *queue, struct tide_op *op
   const struct tide_op *first = other->op;
   tide_axis axis = first->queue->position.axis;
   if (axis == queue->position.axis) return TIDE_OK;
-  if (tide_signaller_satisfied(sched, sched->known, axis, first->work.epoch, &reason))
+  if (tide_signaller_satisfied(sched, sched->known, axis, first->work.epoch, &reason) ||
+      tide_order_is_behind(op, axis, first->work.epoch))
     return TIDE_OK;
   return tide_diag_set(
       diag, TIDE_UNORDERED,

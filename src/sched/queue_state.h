@@ -75,6 +75,7 @@ struct tide_queue {
   struct tide_frontier *apart; /* the position's frontier if not the newest version */
   uint64_t counted;            /* frontiers up to this epoch are in the statistics */
   bool renew;                  /* the next operation needs a new version */
+  uint32_t shed;               /* how often the frontier had to make room */
   struct tide_link held;
   uint32_t held_firm; /* held operations that may not be passed */
   uint32_t free_ops_count, free_waits_count, free_signals_count, free_uses_count;

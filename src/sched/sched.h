@@ -18,7 +18,7 @@ enum tide_verdict { TIDE_ENTER_OK, TIDE_ENTER_HELD, TIDE_ENTER_FAILS };
 /* Classifies every wait, and sets sched->known to the frontier that the operation would start with.
  * Changes only the waits' own fields, and the frontier's taint if its past has finished. */
 enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op);
-/* Merges a frontier into `known` for an operation of this queue. */
+/* Merges a whole frontier into `known` for an operation of this queue. */
 void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier);
 /* Checks that the operation raises each timeline that it signals, and is ordered behind the newest
  * signaller. Uses sched->known. TIDE_VALUE, TIDE_UNORDERED. */
@@ -27,6 +27,11 @@ enum tide_status tide_signals_check(struct tide_queue *queue, struct tide_op *op
 /* True if (axis, epoch) is known or has finished; *out_reason says which. */
 bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_frontier *known,
                               tide_axis axis, uint64_t epoch, uint8_t *out_reason);
+
+/* ---- order_search.c ---- */
+/* True if the operation, which enters next, is ordered behind an unfinished one. Frontiers need not
+ * list that one. Takes as long as operations are unfinished, so it is for a refusal. */
+bool tide_order_is_behind(struct tide_op *op, tide_axis axis, uint64_t epoch);
 
 /* ---- device.c ---- */
 /* Destroys the device's queues that its user left. */

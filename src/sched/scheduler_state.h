@@ -52,7 +52,7 @@ struct tide_sched {
   void (*finding)(void *user, const struct tide_diag *diag); /* the context params' callback */
   void *finding_user;
   /* The frontier that the current operation would start with: the queue's own until something is
-   * imported, then the queue's next version, or `scratch` if that might overflow. */
+   * imported, then the queue's next version, or `scratch` if a buffer's past has no room there. */
   const struct tide_frontier *known;
   struct tide_frontier *scratch; /* capacity 255 */
   /* Lookup results of the current operation's first waits, valid during its classification. */

@@ -177,11 +177,13 @@ static void check_known(struct op *op) {
            axis_text(world, (int)i), op->known.at[i], op->start.at[i]);
 }
 
-/* Whatever was imported is listed: there is room for it here, before it becomes the queue's. */
+/* Whatever was imported is listed, unless it has finished or entries were lost. */
 static void check_imports(struct op *op) {
   for (uint32_t i = 0; i < op->wait_count; i++) {
     const struct wait *wait = &op->waits[i];
-    ENSURE(op->program->world, wait->cause < 0 || op->known.at[wait->cause] >= wait->cause_epoch,
+    ENSURE(op->program->world,
+           op->tainted || wait->cause < 0 || op->known.at[wait->cause] >= wait->cause_epoch ||
+               finished(op->program->world, wait->cause, wait->cause_epoch),
            "%s imports the record of %s@%lu, but does not know it then", op->label,
            axis_text(op->program->world, wait->cause), (unsigned long)wait->cause_epoch);
   }

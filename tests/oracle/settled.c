@@ -28,11 +28,16 @@ static void check_held(struct queue *queue) {
 /* ---- entered: what does the next one wait for? ------------------------------------------------
  */
 
-/* What an operation that will not run must still wait for: whoever signals what it imported. */
+/* What an operation that will not run must still wait for: whoever signals what it imported, also
+ * if there was no room for the entry. */
 static bool import_unfinished(struct op *op) {
   struct world *world = op->program->world;
   for (uint32_t i = 0; i < world->axis_count; i++)
     if (op->known.at[i] && !finished(world, (int)i, op->known.at[i])) return true;
+  for (uint32_t i = 0; i < op->wait_count; i++) {
+    const struct wait *wait = &op->waits[i];
+    if (wait->cause >= 0 && !finished(world, wait->cause, wait->cause_epoch)) return true;
+  }
   return false;
 }
 

@@ -130,5 +130,38 @@ TEST(a_label_is_asked_for_while_all_is_lost) {
   fake_close(&f);
 }
 
-TEST_MAIN(CASE(what_is_let_go_is_sorted_once), CASE(passed_by_very_many),
-          CASE(a_failure_without_a_name), CASE(a_label_is_asked_for_while_all_is_lost))
+/* A frontier of two entries forgets who signalled first, but the order is found. */
+TEST(a_relay_is_in_order_beyond_a_frontier) {
+  enum { QUEUES = 6 };
+  struct tide_queue *queues[QUEUES];
+  struct tide_timeline *lines[QUEUES];
+  struct fake f;
+  fake_open(&f, false, 2);
+  struct tide_timeline *shared = fake_timeline(&f, "shared", false);
+  for (int i = 0; i < QUEUES; i++) {
+    queues[i] = fake_queue(&f, "stage");
+    lines[i] = fake_timeline(&f, "line", true);
+  }
+  CHECK_OK(SUBMIT(queues[0], .label = "first", SIGNALS({lines[0], 1}, {shared, 1})));
+  for (int i = 1; i < QUEUES; i++) {
+    CHECK_OK(SUBMIT(queues[i], WAITS({lines[i - 1], 1}), SIGNALS({lines[i], 1})));
+    CHECK_OK(SUBMIT(queues[i])); /* the next one is ordered by its queue alone */
+  }
+  struct tide_queue *stranger = fake_queue(&f, "stranger");
+  CHECK_STATUS(SUBMIT(stranger, WAITS({lines[0], 1}), SIGNALS({lines[0], 2}, {lines[3], 2})),
+               TIDE_UNORDERED);
+  CHECK_OK(SUBMIT(queues[QUEUES - 1], .label = "last", SIGNALS({shared, 2})));
+  fake_run_out(&f);
+  CHECK_EQ_U64(tide_timeline_query(shared), 2);
+  for (int i = 0; i < QUEUES; i++) {
+    tide_queue_destroy(queues[i]);
+    tide_timeline_destroy(lines[i]);
+  }
+  tide_queue_destroy(stranger);
+  tide_timeline_destroy(shared);
+  fake_close(&f);
+}
+
+TEST_MAIN(CASE(a_relay_is_in_order_beyond_a_frontier), CASE(what_is_let_go_is_sorted_once),
+          CASE(passed_by_very_many), CASE(a_failure_without_a_name),
+          CASE(a_label_is_asked_for_while_all_is_lost))
