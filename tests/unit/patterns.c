@@ -67,15 +67,44 @@ static void any_size(void) {
   }
 }
 
+static const struct pattern *pattern_named(const char *name) {
+  for (size_t i = 0; i < pattern_count; i++)
+    if (strcmp(patterns[i]->name, name) == 0) return patterns[i];
+  FAIL("no pattern is named %s", name);
+}
+
 TEST(a_whole_sort_is_sorted) {
   /* 8 blocks need 6 stages; the check looks at the order itself then. Twice: the next array too. */
-  struct trial t = {NULL, &way_futex, PLANT_NOTHING, small};
-  for (size_t i = 0; i < pattern_count; i++)
-    if (strcmp(patterns[i]->name, "G_BS") == 0) t.pattern = patterns[i];
+  struct trial t = {pattern_named("G_BS"), &way_futex, PLANT_NOTHING, small};
   t.settings.cycles = 6;
   expect_good(&t);
   t.settings.cycles = 12;
   expect_good(&t);
+}
+
+/* ---- what all consumers' parts make ---- */
+
+static struct message dropped;
+
+/* The producer finds zeros where one consumer's message back was. */
+static const void *drop(struct exchange *x, struct message m) {
+  static const unsigned char zeros[4096];
+  const void *data = way_spin.take(x, m);
+  bool mine = m.direction == UP && m.cycle == dropped.cycle && m.consumer == dropped.consumer;
+  return mine ? zeros : data;
+}
+
+TEST(k_means_needs_each_partial_sum) {
+  struct way way = way_spin;
+  struct trial t = {pattern_named("G_KMN"), &way, PLANT_NOTHING, small};
+  struct outcome out;
+  way.take = drop;
+  for (dropped.consumer = 0; dropped.consumer < small.consumers; dropped.consumer++)
+    for (dropped.cycle = 0; dropped.cycle < small.cycles; dropped.cycle++) {
+      run_trial(&t, &out);
+      CHECK(!out.good);
+      if (!strstr(out.said, "a mean for all")) FAIL("it says: %s", out.said);
+    }
 }
 
 /* ---- ways that fail ---- */
@@ -139,13 +168,11 @@ TEST(a_pace_repeats_short_work) {
   struct pace pace;
   struct outcome out;
   s.us[PRODUCE] = s.us[C1] = s.us[C2] = 3000; /* rows of a stencil take nowhere so long */
-  for (size_t i = 0; i < pattern_count; i++) {
-    if (strcmp(patterns[i]->name, "G_STN") != 0) continue;
-    CHECK(run_calibrate(patterns[i], &s, &pace, &out));
-    for (int phase = 0; phase < PHASES; phase++) CHECK(pace.times[phase] > 1);
-    run_pattern(patterns[i], &way_yield, &s, &pace, PLANT_NOTHING, &out);
-    if (!out.good) FAIL("%s: %s", patterns[i]->name, out.said);
-  }
+  const struct pattern *pattern = pattern_named("G_STN");
+  CHECK(run_calibrate(pattern, &s, &pace, &out));
+  for (int phase = 0; phase < PHASES; phase++) CHECK(pace.times[phase] > 1);
+  run_pattern(pattern, &way_yield, &s, &pace, PLANT_NOTHING, &out);
+  if (!out.good) FAIL("%s: %s", pattern->name, out.said);
 }
 
 /* ---- the table: patterns times ways times plants ---- */
@@ -208,6 +235,7 @@ static void add_generated(struct table *t) {
 int main(int argc, char **argv) {
   static const struct test_case others[] = {
       CASE(a_whole_sort_is_sorted),
+      CASE(k_means_needs_each_partial_sum),
       CASE(data_that_is_not_good_ends_the_run),
       CASE(data_that_never_comes_is_a_hang),
       CASE(a_way_that_cannot_be_opened_says_why),

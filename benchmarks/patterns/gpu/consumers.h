@@ -94,24 +94,13 @@ GPU_FUNCTION void srs_edges(struct gpu_srs *s, const uint8_t *in) {
   gpu_sync_warp();
 }
 
-/* ---- G_KMN: the nearest centre of each point; then the centres move
+/* ---- G_KMN: which points have moved; the nearest centre of each point, and the sums of those
  * ------------------------------------- */
 
-GPU_FUNCTION void kmn_remember(struct gpu_kmn *s) {
-  GPU_EACH(i, GPU_CENTRES * GPU_AXES) {
-    s->before.centres[i] = s->now.centres[i];
-    s->before.sums[i] = s->now.sums[i];
-  }
-  GPU_EACH(i, GPU_CENTRES) s->before.counts[i] = s->now.counts[i];
+GPU_FUNCTION void kmn_count(struct gpu_kmn *s) {
+  if (GPU_ONE()) s->pass = 0;
   gpu_sync_warp();
-}
-
-GPU_FUNCTION void kmn_move(struct gpu_kmn *s) {
-  GPU_EACH(i, GPU_CENTRES * GPU_AXES) {
-    uint32_t count = s->before.counts[i / GPU_AXES];
-    float centre = s->before.centres[i];
-    s->now.centres[i] = count ? 0.5f * (centre + s->before.sums[i] / (float)count) : centre;
-  }
+  GPU_EACH(i, s->points) if (s->members[i] != s->members[s->points + i]) gpu_add(&s->pass, 1);
   gpu_sync_warp();
 }
 
@@ -131,28 +120,34 @@ GPU_FUNCTION uint32_t kmn_nearest(const float *point, const float *centres) {
   return best;
 }
 
-/* Each sum is one lane's, over all points in their order. */
-GPU_FUNCTION void kmn_assign(struct gpu_kmn *s, const float *points) {
+/* The centres, then the points. Each sum is one lane's. */
+GPU_FUNCTION void kmn_assign(struct consumer *c, struct gpu_kmn *s) {
+  const float *centres = c->data, *points = centres + GPU_CENTRES * GPU_AXES;
+  uint8_t *members = s->members + (uint64_t)(c->cycle & 1) * s->points;
+  GPU_EACH(i, GPU_CENTRES * GPU_AXES) s->centres[i] = centres[i];
+  gpu_sync_warp();
   GPU_EACH(i, s->points)
-  s->members[i] = (uint8_t)kmn_nearest(points + (uint64_t)i * GPU_AXES, s->now.centres);
+  members[i] = (uint8_t)kmn_nearest(points + (uint64_t)i * GPU_AXES, s->centres);
   gpu_sync_warp();
   GPU_EACH(j, GPU_CENTRES * GPU_AXES) {
-    float sum = 0;
+    double sum = 0;
     uint32_t count = 0;
     for (uint32_t i = 0; i < s->points; i++) {
-      if (s->members[i] != j / GPU_AXES) continue;
-      sum += points[i * GPU_AXES + j % GPU_AXES];
+      if (members[i] != j / GPU_AXES) continue;
+      sum += (double)points[i * GPU_AXES + j % GPU_AXES];
       count++;
     }
-    s->now.sums[j] = sum;
-    if (j % GPU_AXES == 0) s->now.counts[j / GPU_AXES] = count;
+    s->sums.sums[j] = sum;
+    if (j % GPU_AXES == 0) s->sums.counts[j / GPU_AXES] = count;
   }
   gpu_sync_warp();
 }
 
-GPU_FUNCTION void kmn_settle(struct gpu_kmn *s) {
-  GPU_EACH(i, GPU_CENTRES) s->now.seen[i] += s->now.counts[i];
-  gpu_sync_warp();
+GPU_FUNCTION void kmn_settle(struct consumer *c, struct gpu_kmn *s) {
+  struct gpu_sums *out = (void *)room_up(c, 0);
+  GPU_EACH(i, GPU_CENTRES * GPU_AXES) out->sums[i] = s->sums.sums[i];
+  GPU_EACH(i, GPU_CENTRES) out->counts[i] = s->sums.counts[i];
+  give_up_message(c, 0, (uint32_t)sizeof *out);
 }
 
 /* ---- G_GEM: two tiles of B in, one of C out
@@ -239,17 +234,13 @@ GPU_FUNCTION void strip_settle(struct consumer *c) {
   }
 }
 
-/* ---- any of them: once before, work before, work after, once after, once at the end
+/* ---- any of them: work before, once before, work after, once after, once at the end
  * -------------------------------- */
-
-GPU_FUNCTION void prepare(struct consumer *c) {
-  if (c->arguments->pattern == GPU_KMN) kmn_remember(c->block);
-}
 
 GPU_FUNCTION void work_before(struct consumer *c) {
   switch (c->arguments->pattern) {
     case GPU_SRS: srs_count(c->block); break;
-    case GPU_KMN: kmn_move(c->block); break;
+    case GPU_KMN: kmn_count(c->block); break;
     case GPU_GEM: gem_scale(c->block, c->cycle, c->message); break;
     case GPU_C2D: strip_rows(c, 2 | 4); break;
     default: strip_rows(c, c->message ? 4 : 2); break;
@@ -259,7 +250,7 @@ GPU_FUNCTION void work_before(struct consumer *c) {
 GPU_FUNCTION void work_after(struct consumer *c) {
   switch (c->arguments->pattern) {
     case GPU_SRS: srs_edges(c->block, c->data); break;
-    case GPU_KMN: kmn_assign(c->block, c->data); break;
+    case GPU_KMN: kmn_assign(c, c->block); break;
     case GPU_GEM: gem_multiply(c->block, c->message, c->data); break;
     case GPU_C2D: strip_rows(c, 1 | 8); break;
     default: strip_rows(c, c->message ? 8 : 1); break;
@@ -267,13 +258,15 @@ GPU_FUNCTION void work_after(struct consumer *c) {
 }
 
 GPU_FUNCTION void settle_before(struct consumer *c) {
+  struct gpu_kmn *kmn = c->block;
   if (c->arguments->pattern == GPU_SRS && c->cycle) srs_settle(c->block);
+  if (c->arguments->pattern == GPU_KMN && GPU_ONE()) kmn->moved += kmn->pass;
 }
 
 GPU_FUNCTION void settle_after(struct consumer *c) {
   switch (c->arguments->pattern) {
     case GPU_SRS: break;
-    case GPU_KMN: kmn_settle(c->block); break;
+    case GPU_KMN: kmn_settle(c, c->block); break;
     case GPU_GEM: gem_settle(c, c->block); break;
     default: strip_settle(c); break;
   }
@@ -320,7 +313,6 @@ GPU_FUNCTION bool consume_one(struct consumer *c, uint32_t n) {
   const struct gpu_arguments *a = c->arguments;
   if (a->phases & GPU_BEFORE) {
     gpu_ask(c->warp, n);
-    prepare(c);
     stretch(c, work_before, a->c1_ns);
     settle_before(c);
   }

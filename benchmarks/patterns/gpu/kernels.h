@@ -50,16 +50,17 @@ struct gpu_srs {
 
 #define GPU_AXES 8
 #define GPU_CENTRES 8
-struct gpu_means {
-  float centres[GPU_CENTRES * GPU_AXES], sums[GPU_CENTRES * GPU_AXES];
+struct gpu_sums {
+  double sums[GPU_CENTRES * GPU_AXES];
   uint32_t counts[GPU_CENTRES];
-  uint64_t seen[GPU_CENTRES];
 };
 struct gpu_kmn {
   struct gpu_tally tally;
-  struct gpu_means now, before;
-  uint32_t points, unused;
-  uint8_t members[];
+  float centres[GPU_CENTRES * GPU_AXES];
+  struct gpu_sums sums;
+  uint64_t moved;
+  uint32_t pass, points;
+  uint8_t members[]; /* in even and in odd iterations */
 };
 
 #define GPU_ROWS 8
