@@ -93,6 +93,10 @@ enum plant {
 
 struct exchange;
 
+/* A device of one's own does not go to sleep: where consumers have a core for themselves, who has
+ * nothing to do there looks for so long first. */
+#define EXCHANGE_LINGER 1000000 /* ns */
+
 /* A way for data to get there. */
 struct way {
   const char *name, *summary;
@@ -134,7 +138,10 @@ struct exchange {
   struct waiting *waiting; /* of consumer i; the producer side's at [shape.consumers] */
   _Atomic bool over;
   const char *problem; /* of a crew */
-  void *state;         /* of the way */
+  /* ns of their processor time that a crew's carriers looked for a fiber that can run; only when
+   * the run is watched. */
+  _Atomic uint64_t looked;
+  void *state; /* of the way */
   enum plant plant;
   unsigned char *scratch; /* of a plant */
 };
@@ -168,7 +175,8 @@ static inline void *exchange_place(struct exchange *x, struct message m) {
 static inline struct waiting *exchange_reader(struct exchange *x, struct message m) {
   return &x->waiting[m.direction == DOWN ? m.consumer : x->shape.consumers];
 }
-uint64_t exchange_now(void); /* ns, monotonic */
+uint64_t exchange_now(void);      /* ns, monotonic */
+uint64_t exchange_cpu_time(void); /* ns of the calling thread's processor time */
 /* The calling thread; -1 is fine. */
 void exchange_pin(int core);
 /* As large as both halves, touched; munmap gives it back. NULL: no memory. */

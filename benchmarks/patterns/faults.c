@@ -8,10 +8,6 @@
 
 #include <stdlib.h>
 
-/* A device of one's own does not go to sleep: where consumers have a core for themselves, who has
- * nothing to do there looks for so long first. */
-#define LINGER 1000000 /* ns */
-
 struct place {
   _Alignas(64) atomic_flag busy;
   uint32_t asked; /* the cycle whose request this is, plus 1 */
@@ -19,12 +15,50 @@ struct place {
 };
 
 struct faults {
+  struct tide_platform platform; /* of a watched run */
   struct tide_context *context;
   struct tide_medium *medium;
   struct tide_timeline **given, **taken; /* of each direction's readers: [2 * consumers] */
   struct place *places;                  /* as the exchange's slots */
   size_t place_count;
 };
+
+/* ---- how long carriers look, in a watched run ---- */
+
+/* A carrier that lingers asks for the time, then looks, yields and asks again and again. What takes
+ * longer is none of that: who waits for a lock yields, too. */
+#define LONGEST_LOOK 20000 /* ns */
+static _Thread_local bool is_carrier, has_yielded;
+static _Thread_local uint64_t looks_from;
+
+static uint64_t now_and_note(void *self) {
+  const struct tide_platform *linux_one = tide_platform_linux();
+  (void)self;
+  if (is_carrier && !has_yielded) looks_from = exchange_cpu_time();
+  has_yielded = false;
+  return linux_one->now(linux_one->self);
+}
+
+static void yield_and_note(void *self) {
+  const struct tide_platform *linux_one = tide_platform_linux();
+  struct exchange *x = self;
+  linux_one->yield(linux_one->self);
+  if (!is_carrier) return;
+  uint64_t until = exchange_cpu_time();
+  if (until - looks_from < LONGEST_LOOK) atomic_fetch_add(&x->looked, until - looks_from);
+  looks_from = until;
+  has_yielded = true;
+}
+
+static enum tide_status open_context(struct exchange *x, struct faults *f) {
+  struct tide_context_params params = {.struct_size = sizeof params};
+  f->platform = *tide_platform_linux();
+  f->platform.now = now_and_note;
+  f->platform.yield = yield_and_note;
+  f->platform.self = x;
+  if (x->shape.watched) params.platform = &f->platform;
+  return tide_context_create(&params, &f->context);
+}
 
 /* ---- opening ---- */
 
@@ -72,7 +106,7 @@ static const char *open_faults(struct exchange *x, enum tide_medium_engine engin
   size_t pages = 2 * messages * (x->place / 4096);
   struct faults *f = calloc(1, sizeof *f);
   if (!f) return why_not(TIDE_NOMEM);
-  if (tide_context_create(NULL, &f->context) != TIDE_OK) {
+  if (open_context(x, f) != TIDE_OK) {
     free(f);
     return why_not(TIDE_NOMEM);
   }
@@ -85,7 +119,7 @@ static const char *open_faults(struct exchange *x, enum tide_medium_engine engin
       .requests = (uint32_t)(2 * messages),
       .pinned = x->shape.cores[0] >= 0,
       .cpu = x->shape.cores[0] >= 0 ? (uint32_t)x->shape.cores[0] : 0,
-      .linger = x->shape.cores[0] >= 0 ? LINGER : 0,
+      .linger = x->shape.cores[0] >= 0 ? EXCHANGE_LINGER : 0,
   };
   enum tide_status status = tide_medium_create(f->context, &params, &f->medium);
   if (status != TIDE_OK) return why_not(status);
@@ -204,6 +238,7 @@ struct team {
 };
 static void enter(void *argument, uint64_t index) {
   const struct team *team = argument;
+  is_carrier = true;
   team->entry(team->argument, (uint32_t)index);
 }
 
@@ -219,7 +254,7 @@ static bool crew(struct exchange *x, void (*entry)(void *argument, uint32_t inde
   if (x->shape.cores[0] >= 0) {
     params.carriers = 1;
     params.cpus = &cpu;
-    params.linger = LINGER;
+    params.linger = EXCHANGE_LINGER;
   }
   if (tide_crew_create(f->context, &params, &fibers) != TIDE_OK) {
     x->problem = "there is no memory for the fibers";

@@ -289,10 +289,12 @@ static void make_15a(const struct study *s, struct figure *f) {
   static const struct column columns[] = {
       OF(futex, value_consumer_overhead), OF(monitor, value_consumer_overhead),
       OF(direct, value_consumer_overhead), OF(fibers, value_consumer_overhead)};
-  figure_begin(f, "15a-consumer-overhead", "Overhead on the consumers' side", "%",
-               "Processor time of the consumers beyond C1 and C2, in parts of C1 and C2: asking, "
-               "faults, switches, and what a pattern does outside of its timed work. The monitor "
-               "thread is not in it.");
+  figure_begin(
+      f, "15a-consumer-overhead", "Overhead on the consumers' side", "%",
+      "Processor time of the consumers beyond C1 and C2, in parts of C1 and C2: asking, "
+      "faults, switches, and what a pattern does outside of its timed work. A carrier that "
+      "looks for work because no fiber can run is idle, as a thread that sleeps is: that "
+      "time is not in it. Nor is the monitor thread.");
   FILL(TWO_DEVICES, false);
 }
 

@@ -36,12 +36,6 @@ bool same(const void *got, const void *want, size_t size, const char *name, uint
 
 /* ---- work ---- */
 
-static uint64_t cpu_time(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Of no consumer by name: a fiber has no memory of its own that work could find. */
 static void note(struct run *r, uint64_t start, uint64_t cpu) {
   uint32_t at = atomic_fetch_add_explicit(&r->stretch_count, 1, memory_order_relaxed);
@@ -50,13 +44,13 @@ static void note(struct run *r, uint64_t start, uint64_t cpu) {
 
 void work(struct run *r, enum phase phase, void (*unit)(void *), void *argument) {
   bool timed = r->calibrating || r->settings.watched;
-  uint64_t start = r->settings.watched ? exchange_now() : 0, from = timed ? cpu_time() : 0;
+  uint64_t start = r->settings.watched ? exchange_now() : 0, from = timed ? exchange_cpu_time() : 0;
   for (uint32_t i = 0; i < r->pace.times[phase]; i++) {
     unit(argument);
     __asm__ volatile("" : : "r"(argument) : "memory");
   }
   if (!timed) return;
-  uint64_t cpu = cpu_time() - from;
+  uint64_t cpu = exchange_cpu_time() - from;
   atomic_fetch_add_explicit(&r->phase_ns[phase], cpu, memory_order_relaxed);
   if (r->settings.watched && phase != PRODUCE) note(r, start, cpu);
 }
@@ -77,9 +71,9 @@ static double stirs_per_us(void) {
   static double known;
   if (known > 0) return known;
   stir(1000000);
-  uint64_t from = cpu_time();
+  uint64_t from = exchange_cpu_time();
   stir(4000000);
-  known = 4000000e3 / (double)(cpu_time() - from + 1);
+  known = 4000000e3 / (double)(exchange_cpu_time() - from + 1);
   return known;
 }
 
@@ -139,14 +133,15 @@ static void enter(struct run *r, uint32_t index) {
   exchange_stop(&r->exchange); /* nobody shall wait for this one */
 }
 
-/* With one carrier its processor time is the crew's. */
+/* With one carrier its processor time is the crew's, but for the time in which it had none to run.
+ */
 static void enter_fiber(void *argument, uint32_t index) {
   struct run *r = argument;
   bool alone = r->settings.watched && r->exchange.shape.cores[0] >= 0;
-  if (alone && !r->crew.start) r->crew.start = cpu_time();
+  if (alone && !r->crew.start) r->crew.start = exchange_cpu_time();
   if (index < r->settings.consumers) enter(r, index);
   else do_others(r, index - r->settings.consumers);
-  if (alone) r->crew.end = cpu_time();
+  if (alone) r->crew.end = exchange_cpu_time() - atomic_load(&r->exchange.looked);
 }
 
 static void play_crew(struct run *r) {
@@ -166,9 +161,9 @@ static void *play(void *argument) {
   pthread_barrier_wait(&r->gates->start);
   if (late && !producer) pthread_barrier_wait(&r->gates->produced);
   if (me->index <= consumers) {
-    uint64_t cpu = cpu_time();
+    uint64_t cpu = exchange_cpu_time();
     enter(r, me->index);
-    r->spans[me->index].cpu = cpu_time() - cpu;
+    r->spans[me->index].cpu = exchange_cpu_time() - cpu;
   } else if (r->exchange.way->crew) {
     play_crew(r);
   } else {

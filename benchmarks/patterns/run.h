@@ -89,7 +89,7 @@ struct run {
   _Atomic uint32_t stretch_count;
   uint64_t *others; /* of those beside the consumers: when each piece was done */
   uint32_t pieces;  /* of each */
-  struct span crew; /* the first carrier's time from the first fiber's start to the last end */
+  struct span crew; /* the first carrier's time in fibers: from the first start to the last end */
   struct gates *gates;
   _Atomic uint32_t unfinished; /* who returned false */
   _Atomic bool no_slices;      /* the kernel did not give them */
@@ -108,7 +108,7 @@ struct outcome {
   /* Of a watched run; see moments.h. */
   uint64_t inside_ns, producer_inside_ns; /* in calls of the exchange */
   uint64_t producer_alive_ns, producer_cpu_ns;
-  uint64_t consumer_cpu_ns; /* their threads', or the only carrier's; 0: not known */
+  uint64_t consumer_cpu_ns; /* their threads', or the only carrier's in fibers; 0: not known */
   uint64_t work_ns[PHASES]; /* the processor's time in it */
   double apart, deviation;  /* Tp - Tc in parts of the time that a consumer has for a message */
   uint64_t awaited_ns, both_ns, hidden_ns;

@@ -134,6 +134,7 @@ static const char *open_scene(struct scene *s) {
   uint32_t pages = 2 * (scale->warps < 64 ? 64 : scale->warps);
   struct tide_medium_params params = {.struct_size = sizeof params,
                                       .engine = TIDE_MEDIUM_FIBERS,
+                                      .linger = EXCHANGE_LINGER,
                                       .pages = pages,
                                       .requests = pages};
   s->warps = aligned_alloc(64, (scale->warps * sizeof *s->warps + 63) / 64 * 64);
@@ -177,6 +178,7 @@ static const char *run_scene(struct scene *s, uint64_t *out_ns) {
   struct tide_crew_params params = {.struct_size = sizeof params,
                                     .carriers = 1,
                                     .cpus = &cpu,
+                                    .linger = EXCHANGE_LINGER,
                                     .fibers = s->scale->outstanding ? s->scale->outstanding : all};
   if (params.fibers > all) params.fibers = all;
   if (tide_crew_create(s->context, &params, &crew) != TIDE_OK)

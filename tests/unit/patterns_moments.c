@@ -156,6 +156,27 @@ TEST(others_do_all_their_work) {
   }
 }
 
+/* The first message comes when the carrier, for which no fiber can run, has looked for one. */
+static void give_after_looks(struct exchange *x, struct message m, size_t length) {
+  bool first = m.cycle == 0 && m.consumer == 0;
+  while (first && !atomic_load(&x->looked) && !atomic_load(&x->over)) exchange_pin(-1);
+  way_fibers.give(x, m, length);
+}
+
+TEST(a_carrier_that_looks_is_idle) {
+  const struct pace once = {.times = {1, 1, 1}};
+  struct way way = way_fibers;
+  struct settings s = grid_settings(4, 0, 4096, true);
+  struct outcome out;
+  int cores[2];
+  if (!run_cores(cores)) SKIP("one core");
+  s.limit = 10;
+  way.give = give_after_looks;
+  run_pattern(patterns[0], &way, &s, &once, PLANT_NOTHING, &out);
+  if (!out.good) FAIL("%s", out.said);
+  CHECK(out.consumer_cpu_ns >= out.work_ns[C1] + out.work_ns[C2]);
+}
+
 /* ---- cells ---- */
 
 static void (*slow_give)(struct exchange *x, struct message m, size_t length);
@@ -205,5 +226,5 @@ TEST_MAIN(CASE(waiting_and_work_are_told_apart), CASE(nothing_can_be_hidden_when
           CASE(shared_cores_hide_nothing_that_is_known), CASE(curves_begin_with_the_first_wait),
           CASE(without_waiting_there_are_no_curves), CASE(a_watched_run_knows_when_data_was_had),
           CASE(ready_data_is_not_waited_for), CASE(others_do_all_their_work),
-          CASE(who_polls_too_long_is_cut_and_said_to_be), CASE(a_ratio_needs_two_good_runs),
-          CASE(means_leave_out_what_is_not_there))
+          CASE(a_carrier_that_looks_is_idle), CASE(who_polls_too_long_is_cut_and_said_to_be),
+          CASE(a_ratio_needs_two_good_runs), CASE(means_leave_out_what_is_not_there))
