@@ -117,7 +117,8 @@ static void json_missing(const struct report *r, const char *what, const char *w
 }
 
 static const char *purpose_name(enum purpose purpose) {
-  return purpose == GRID ? "grid" : purpose == READY ? "ready" : "curves";
+  static const char *const names[] = {"grid", "alone", "ready", "curves"};
+  return names[purpose];
 }
 
 static void json_measured(FILE *to, const struct measured *m, bool last) {

@@ -60,6 +60,17 @@ static void add_grid(struct study *s, bool pinned) {
         }
 }
 
+/* Many that poll on one core wait for their time slices above all. One alone shows what else a
+ * policy costs: its copies, its wakes, and when it delivers. */
+static void add_alone(struct study *s) {
+  for (size_t i = 0; i < s->pattern_count; i++) {
+    struct settings settings = grid_settings(1, 20, 4096, true);
+    settings.cycles = 16;
+    settings.us[C1] = settings.us[C2] = 10;
+    add(s, ALONE, s->patterns[i], settings);
+  }
+}
+
 /* Where nothing goes back, a producer can be done before anybody starts. */
 static void add_ready(struct study *s) {
   for (uint32_t c = 0; c < GRID_CONSUMERS; c++)
@@ -89,6 +100,7 @@ static void add_all(struct study *s) {
   if (s->two_devices) {
     add_ready(s);
     if (!s->baseline) add_curves(s);
+    if (!s->baseline) add_alone(s);
     add_grid(s, true);
   }
   if (!s->baseline) add_grid(s, false);
@@ -98,8 +110,8 @@ static void add_all(struct study *s) {
 
 static size_t list_ways(const struct study *s, const struct study_cell *c,
                         const struct way *out[GRID_WAYS]) {
-  bool policies = c->purpose == GRID && c->cell.settings.consumers == 16 &&
-                  c->cell.settings.pinned && !s->baseline;
+  bool policies = c->purpose == ALONE || (c->purpose == GRID && c->cell.settings.consumers == 16 &&
+                                          c->cell.settings.pinned && !s->baseline);
   const struct way *const *list = policies ? ways : c->purpose == GRID ? plain : waiting;
   size_t all = policies             ? way_count
                : c->purpose == GRID ? sizeof plain / sizeof *plain
@@ -111,6 +123,7 @@ static size_t list_ways(const struct study *s, const struct study_cell *c,
 }
 
 static struct effort effort_of(const struct study *s, const struct study_cell *c) {
+  if (c->purpose == ALONE) return (struct effort){s->quick ? 3 : 15, 1000, true};
   if (s->rounds && c->purpose != READY)
     return (struct effort){s->rounds, UINT32_MAX, c->purpose == CURVES};
   if (c->purpose == READY) return (struct effort){s->quick ? 3 : 15, 2500, true};

@@ -9,6 +9,7 @@
 /* What a cell is for. */
 enum purpose {
   GRID,   /* the ten patterns' grid; with 16 consumers on two devices the policies, too */
+  ALONE,  /* one consumer with a core of its own, and little work: all ways, with the policies */
   READY,  /* the producer is done before the consumers start: the WIC paper's scenario 1 */
   CURVES, /* how waiting goes on, with work beside the consumers */
 };
