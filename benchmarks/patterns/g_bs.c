@@ -1,7 +1,9 @@
 /* G_BS: bitonic sort of sorted blocks. In each stage of the network the producer gathers pairs of
  * partner blocks and hands them out; a consumer merges its pair into a low and a high block and
  * gives them back, and the producer scatters them to their places. Scatter-gather, multiple: two
- * blocks each way a stage. A cycle is a stage; when the array is sorted, the next one begins. */
+ * blocks each way a stage. A cycle is a stage; when the array is sorted, the next one begins. A run
+ * of fewer cycles than the network has stages (15 with 16 consumers) stops in the middle of a sort.
+ */
 #include "run.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
-/* G_GEM: matrix products C += a * A B, tile by tile. The producer unpacks tiles of B from 8-bit
- * weights and streams them in; a consumer multiplies them with its panel of A and streams its tile
- * of C out, where the producer adds it up. Streaming, multiple: two tiles in, one out. */
+/* G_GEM: matrix products C += a * A B, a product a cycle, tile by tile. The rows of A and of C are
+ * split between the consumers, and all are given the same B. The producer unpacks B's tiles from
+ * 8-bit weights and streams them in; a consumer multiplies them with its panel of A and streams its
+ * tile of C out, where the producer adds it up. Streaming, multiple: two tiles in, one out. */
 #include "gpu.h"
 
 #include <stdlib.h>
@@ -23,9 +24,8 @@ struct gem {
 
 static float factor(uint32_t cycle) { return 1.0f / (float)(cycle + 1); }
 
-static float weight(const struct gem *g, uint32_t c, uint32_t k, uint32_t half, uint32_t row,
-                    uint32_t column) {
-  uint32_t at = c * 7919 + k * 104729 + (half * DEPTH + row) * g->columns + column;
+static float weight(const struct gem *g, uint32_t k, uint32_t half, uint32_t row, uint32_t column) {
+  uint32_t at = k * 104729 + (half * DEPTH + row) * g->columns + column;
   return (float)g->weights[at % TABLE] * (1.0f / 128);
 }
 
@@ -34,14 +34,14 @@ static float weight(const struct gem *g, uint32_t c, uint32_t k, uint32_t half, 
 struct tile {
   const struct gem *g;
   float *out;
-  uint32_t c, k, half;
+  uint32_t k, half;
 };
 
 static void unpack_tile(void *argument) {
   struct tile *t = argument;
   for (uint32_t row = 0; row < DEPTH; row++)
     for (uint32_t column = 0; column < t->g->columns; column++)
-      t->out[row * t->g->columns + column] = weight(t->g, t->c, t->k, t->half, row, column);
+      t->out[row * t->g->columns + column] = weight(t->g, t->k, t->half, row, column);
 }
 
 static bool take_back(struct run *r, struct gem *g, uint32_t c, uint32_t k) {
@@ -57,7 +57,7 @@ static bool produce(struct run *r) {
     for (uint32_t c = 0; c < g->consumers; c++) {
       if (k > 1 && !take_back(r, g, c, k - 2)) return false;
       for (uint32_t half = 0; half < 2 && k < g->cycles; half++) {
-        struct tile t = {g, room(r, down(c, k, half)), c, k, half};
+        struct tile t = {g, room(r, down(c, k, half)), k, half};
         if (!t.out) return false;
         work(r, PRODUCE, unpack_tile, &t);
         give(r, down(c, k, half), DEPTH * g->columns * sizeof(float));
@@ -132,7 +132,7 @@ static bool check(const struct settings *settings, void *state, char *said, size
         float sum = 0;
         for (uint32_t j = 0; j < 2 * DEPTH; j++) {
           float a = g->panels[c].a[j / DEPTH][row * DEPTH + j % DEPTH] * factor(k);
-          sum += a * weight(g, c, k, j / DEPTH, j % DEPTH, column);
+          sum += a * weight(g, k, j / DEPTH, j % DEPTH, column);
         }
         total[i] += sum;
       }
