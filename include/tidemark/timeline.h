@@ -218,7 +218,7 @@ struct tide_wait_any_set {
   struct tide_wait_point *points;
   size_t count, registered;
   size_t winner;
-  uint32_t word; /* 0; 1: latched */
+  uint32_t word; /* 1: latched; else not */
   uint32_t status;
   uint32_t remaining;   /* private: points that must still be reached */
   uint32_t outstanding; /* private: registered points that may still be touched */

@@ -111,34 +111,34 @@ enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t val
 
 /* ---- several ------------------------------------------------------------------ */
 
-/* The last access of a firing point is to `outstanding`: once that is 0, the set may be gone. The
- * wakes that follow use only addresses. */
+/* The states of a set's word. */
+enum { SET_OPEN = 0, SET_LATCHED = 1, SET_SLEPT_ON = 2 /* open, and a thread may sleep */ };
+/* A bit of `outstanding`: the thread that ends the set may sleep until the last point has fired. */
+#define SET_ENDS (1u << 31)
+
+/* Latches the set if this point decides it. One point does: the last that had to be reached, or the
+ * first that fails before. True: a thread may sleep until the set is latched. */
+static bool latch_set(struct tide_wait_any_set *set, size_t winner, enum tide_status status) {
+  bool decides = status == TIDE_OK ? tide_fetch_sub(&set->remaining, 1u) == 1
+                                   : (int32_t)tide_exchange(&set->remaining, 0u) > 0;
+  if (!decides) return false;
+  set->status = (uint32_t)status;
+  set->winner = winner;
+  return tide_exchange(&set->word, SET_LATCHED) == SET_SLEPT_ON;
+}
+
+/* The last access of a firing point is to `outstanding`: once no point is, the set may be gone. The
+ * wakes that follow use only addresses, and none is made if no thread sleeps. */
 static void fire_point(struct tide_node *node, enum tide_status status) {
   struct tide_point_waiter *waiter = TIDE_CONTAINER(node, struct tide_point_waiter, node);
   struct tide_wait_point *point = tide_point_of(waiter);
   struct tide_wait_any_set *set = waiter->set;
   const struct tide_platform *platform = point->timeline->context->platform;
   uint32_t *word = &set->word, *outstanding = &set->outstanding;
-  uint32_t zero = 0;
-  /* A failed point leaves `remaining` as it is: no other point may find itself the last. */
-  bool decided = status != TIDE_OK || tide_fetch_sub(&set->remaining, 1u) == 1;
-  decided = decided && tide_compare_exchange(word, &zero, 2u);
-  if (decided) {
-    set->status = (uint32_t)status;
-    set->winner = (size_t)(point - set->points);
-    tide_store_release(word, 1u);
-  }
-  bool last = tide_fetch_sub(outstanding, 1u) == 1;
-  if (decided) platform->wake(platform->self, word, UINT32_MAX);
-  if (last) platform->wake(platform->self, outstanding, UINT32_MAX);
-}
-
-static void latch_set(struct tide_wait_any_set *set, size_t winner, enum tide_status status) {
-  uint32_t zero = 0;
-  if (!tide_compare_exchange(&set->word, &zero, 2u)) return;
-  set->status = (uint32_t)status;
-  set->winner = winner;
-  tide_store_release(&set->word, 1u);
+  bool wake = latch_set(set, (size_t)(point - set->points), status);
+  bool ends = tide_fetch_sub(outstanding, 1u) == (SET_ENDS | 1);
+  if (__builtin_expect(wake, 0)) platform->wake(platform->self, word, UINT32_MAX);
+  if (__builtin_expect(ends, 0)) platform->wake(platform->self, outstanding, UINT32_MAX);
 }
 
 #define AHEAD 8 /* the prefetch distance in points: 10 000 timelines do not fit in a near cache */
@@ -195,9 +195,9 @@ static __attribute__((noinline)) void not_queued(struct tide_wait_any_set *set, 
                                                  enum tide_await state) {
   struct tide_wait_point *point = &set->points[i];
   tide_fetch_sub(&set->outstanding, 1u);
-  if (state == TIDE_AWAIT_FAILED)
-    latch_set(set, i, tide_timeline_failed_with(point->timeline, point->value));
-  else if (tide_fetch_sub(&set->remaining, 1u) == 1) latch_set(set, i, TIDE_OK);
+  latch_set(set, i,
+            state == TIDE_AWAIT_FAILED ? tide_timeline_failed_with(point->timeline, point->value)
+                                       : TIDE_OK);
 }
 
 static inline void register_point(struct tide_wait_any_set *set, size_t i) {
@@ -217,7 +217,7 @@ static inline bool unregister_point(struct tide_wait_point *point) {
 static void register_points(struct tide_wait_any_set *set, uint32_t kept) {
   uint32_t left = kept;
   set->outstanding = kept;
-  for (size_t i = 0; left && !tide_load_acquire(&set->word); i++) {
+  for (size_t i = 0; left && tide_load_acquire(&set->word) == SET_OPEN; i++) {
     if (i + AHEAD < set->count) prefetch_timeline(set->points[i + AHEAD].timeline);
     if (!tide_waiter_of(&set->points[i])->set) continue;
     register_point(set, i);
@@ -268,30 +268,27 @@ enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set, uint64_t dead
                                     size_t *out_index) {
   for (;;) {
     uint32_t word = tide_load_acquire(&set->word);
-    if (word == 1) break;
+    if (word == SET_LATCHED) break;
     if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
+    if (word == SET_OPEN && !tide_compare_exchange(&set->word, &word, SET_SLEPT_ON)) continue;
     /* Not latched, so the set holds all its timelines. */
     struct tide_context *context = set->points[0].timeline->context;
     const struct tide_platform *platform = context->platform;
     tide_waiting_begin(context);
     struct tide_body_frame *frame =
         tide_body_blocks(context->blocked, platform, set->points, set->count);
-    platform->wait(platform->self, &set->word, word, deadline);
+    platform->wait(platform->self, &set->word, SET_SLEPT_ON, deadline);
     tide_body_unblocks(context->blocked, platform, frame);
     tide_waiting_end(context);
-    if (tide_load_acquire(&set->word) == 1) break;
+    if (tide_load_acquire(&set->word) == SET_LATCHED) break;
     if (deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline) return TIDE_TIMEOUT;
   }
   if (out_index) *out_index = set->winner;
   return (enum tide_status)set->status;
 }
 
-void tide_wait_any_fini(struct tide_wait_any_set *set) {
-  if (!set->registered) return;
-  /* The last registered point holds its timeline. An earlier one may not count, and its timeline
-   * may be gone. */
-  const struct tide_timeline *held = set->points[set->registered - 1].timeline;
-  const struct tide_platform *platform = held->context->platform;
+/* Unregisters the points that have not been taken off. Returns their number. */
+static uint32_t forget_points(struct tide_wait_any_set *set) {
   uint32_t forgotten = 0;
   for (size_t i = 0; i < set->registered; i++) {
     if (i + AHEAD < set->registered) prefetch_timeline(set->points[i + AHEAD].timeline);
@@ -300,11 +297,28 @@ void tide_wait_any_fini(struct tide_wait_any_set *set) {
     forgotten++;
     waiter->set = NULL;
   }
-  if (forgotten) tide_fetch_sub(&set->outstanding, forgotten);
-  /* Points that were taken off already are about to fire. Waits for their last access. */
-  uint32_t left;
-  while ((left = tide_load_acquire(&set->outstanding)))
+  return forgotten;
+}
+
+/* Waits for the last access of the points that were taken off and are about to fire. */
+static void await_firing(struct tide_wait_any_set *set, const struct tide_platform *platform) {
+  uint32_t left = tide_fetch_or(&set->outstanding, SET_ENDS) | SET_ENDS;
+  while (left != SET_ENDS) {
     platform->wait(platform->self, &set->outstanding, left, TIDE_FOREVER);
+    left = tide_load_acquire(&set->outstanding);
+  }
+}
+
+void tide_wait_any_fini(struct tide_wait_any_set *set) {
+  if (!set->registered) return;
+  /* The last registered point holds its timeline. An earlier one may not count, and its timeline
+   * may be gone. */
+  const struct tide_timeline *held = set->points[set->registered - 1].timeline;
+  const struct tide_platform *platform = held->context->platform;
+  uint32_t left = tide_load_acquire(&set->outstanding); /* 0: all points have fired */
+  uint32_t forgotten = left ? forget_points(set) : 0;
+  if (forgotten) left = tide_fetch_sub(&set->outstanding, forgotten) - forgotten;
+  if (left) await_firing(set, platform);
   for (size_t i = 0; i < set->registered; i++)
     if (tide_waiter_of(&set->points[i])->set) tide_point_let_go(&set->points[i]);
   set->registered = 0;
@@ -327,7 +341,7 @@ static enum tide_status wait_several(struct tide_wait_point *points, size_t coun
   status = tide_wait_any_wait(&set, deadline, &index);
   if (status == TIDE_OK) emit_reached(&set, all, index);
   tide_wait_any_fini(&set);
-  if (status == TIDE_TIMEOUT && tide_load_acquire(&set.word) == 1) {
+  if (status == TIDE_TIMEOUT && tide_load_acquire(&set.word) == SET_LATCHED) {
     status = (enum tide_status)set.status; /* the set was latched after the deadline */
     index = set.winner;
   }

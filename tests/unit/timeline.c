@@ -333,6 +333,62 @@ TEST(any_is_latched) {
   close_context();
 }
 
+/* A platform that counts its wakes. A thread that would sleep in it signals `ender` instead. */
+static const struct tide_platform *real_platform;
+static uint64_t wakes;
+static struct tide_timeline *ender;
+
+static void count_wake(void *self, const uint32_t *word, uint32_t count) {
+  wakes++;
+  real_platform->wake(self, word, count);
+}
+static void signal_instead(void *self, const uint32_t *word, uint32_t expected, uint64_t deadline) {
+  (void)self, (void)deadline;
+  CHECK_EQ_U64(*word, expected);
+  CHECK_OK(tide_timeline_signal_external(ender, tide_timeline_query(ender) + 1));
+}
+
+TEST(sets_wake_sleepers_alone) {
+  struct tide_platform counting = *(real_platform = tide_platform_linux());
+  counting.wake = count_wake;
+  counting.wait = signal_instead;
+  struct tide_context_params params = {.struct_size = sizeof params, .platform = &counting};
+  CHECK_OK(tide_context_create(&params, &context));
+  struct tide_timeline *t[4];
+  struct tide_wait_point points[4];
+  struct tide_wait_any_set set;
+  size_t index;
+  wakes = 0;
+  memset(points, 0, sizeof points);
+  for (size_t i = 0; i < 4; i++) t[i] = make(0, 1);
+  for (size_t count = 1; count <= 4; count++) { /* one is signalled, then all, and last one fails */
+    for (size_t i = 0; i < 4; i++)
+      points[i] =
+          (struct tide_wait_point){.timeline = t[i], .value = tide_timeline_query(t[i]) + 1};
+    CHECK_OK(tide_wait_any_init(&set, points, count));
+    CHECK_OK(tide_timeline_signal_external(t[count - 1], points[count - 1].value));
+    CHECK_OK(tide_wait_any_wait(&set, TIDE_FOREVER, &index));
+    CHECK_EQ_U64(index, count - 1);
+    for (size_t i = 0; i + 1 < count; i++)
+      CHECK_OK(tide_timeline_signal_external(t[i], points[i].value));
+    tide_wait_any_fini(&set);
+    CHECK_OK(tide_wait_all(points, count, TIDE_FOREVER));
+    CHECK_EQ_U64(wakes, 0);
+  }
+  for (size_t i = 0; i < 4; i++) points[i].value = tide_timeline_query(t[i]) + 1;
+  ender = t[2]; /* the thread sleeps, so the signal wakes it */
+  CHECK_OK(tide_wait_any(points, 4, TIDE_FOREVER, &index));
+  CHECK_EQ_U64(index, 2);
+  CHECK_EQ_U64(wakes, 1);
+  CHECK_OK(tide_wait_any_init(&set, points, 2));
+  tide_timeline_fail(t[1], TIDE_IO);
+  CHECK_STATUS(tide_wait_any_wait(&set, TIDE_FOREVER, &index), TIDE_IO);
+  tide_wait_any_fini(&set);
+  CHECK_EQ_U64(wakes, 1);
+  for (size_t i = 0; i < 4; i++) tide_timeline_destroy(t[i]);
+  close_context();
+}
+
 /* From inside: what an operation's failure does. */
 static void fail_from(struct tide_timeline *timeline, uint64_t value) {
   struct tide_fired fired;
@@ -665,7 +721,8 @@ TEST(notifier) {
 
 TEST_MAIN(CASE(signal_and_query), CASE(greatest_value), CASE(scopes_and_parameters), CASE(failing),
           CASE(records), CASE(records_of_wide_positions), CASE(coarse_records), CASE(kept_record),
-          CASE(external_rows), CASE(any_and_all), CASE(any_is_latched), CASE(any_keeps_the_lowest),
+          CASE(external_rows), CASE(any_and_all), CASE(any_is_latched),
+          CASE(sets_wake_sleepers_alone), CASE(any_keeps_the_lowest),
           CASE(any_registers_each_timeline_once), CASE(wait_set), CASE(wait_set_outlives_timelines),
           CASE(timepoints), CASE(points_keep_their_timeline), CASE(timepoint_is_added_again),
           CASE(callbacks_may_free), CASE(chain_of_callbacks), CASE(notifier))
