@@ -179,8 +179,8 @@ static void pop_listed(struct tide_counter *counter, uint64_t value, struct tide
 }
 
 /* Takes off nodes in ascending order; of equal values, those of the list come first. */
-void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
-                      enum tide_status status) {
+void tide_counter_pop_several(struct tide_counter *counter, uint64_t value,
+                              struct tide_fired *fired, enum tide_status status) {
   struct tide_node *root;
   while (is_due(root = counter->root, value)) {
     if (is_due(counter->first, root->value)) pop_listed(counter, root->value, fired, status);

@@ -152,22 +152,23 @@ static inline bool tide_counter_remove(struct tide_counter *counter, struct tide
   if (first) tide_counter_keep_least(counter);
   return true;
 }
-/* Takes off all waiters of values <= value, in ascending order. Does not store value. */
-void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
-                      enum tide_status status);
-/* Takes off all waiters, which are all due; there is at least one. Mostly there is exactly one, and
- * no parked thread. */
-static inline void tide_counter_pop_all(struct tide_counter *counter, uint64_t value,
-                                        struct tide_fired *fired) {
+/* tide_counter_pop out of line. */
+void tide_counter_pop_several(struct tide_counter *counter, uint64_t value,
+                              struct tide_fired *fired, enum tide_status status);
+/* Takes off all waiters of values <= value, in ascending order. Does not store value. In line if
+ * there is one waiter, which is due and no parked thread. */
+static inline void tide_counter_pop(struct tide_counter *counter, uint64_t value,
+                                    struct tide_fired *fired, enum tide_status status) {
   struct tide_node *node = counter->first;
-  if (!node || node != counter->last || counter->root || node->fire == tide_parked_fire) {
-    tide_counter_pop(counter, value, fired, TIDE_OK);
+  if (!node || node != counter->last || counter->root || node->value > value ||
+      node->fire == tide_parked_fire) {
+    tide_counter_pop_several(counter, value, fired, status);
     return;
   }
   counter->first = counter->last = NULL;
   counter->not_least = 0;
   node->state = TIDE_NODE_FIRED;
-  node->status = TIDE_OK;
+  node->status = (uint16_t)status;
   tide_fired_move(fired, node);
 }
 /* Takes off all waiters of values >= value, in any order. */

@@ -59,7 +59,7 @@ static inline struct tide_pending_value *tide_pending_pass_locked(struct tide_ti
   tide_tree_remove(&timeline->pending_values, first);
   if (tide_counter_empty(&pending->waiters)) return pending;
   pending->waiters.value = first->key;
-  tide_counter_pop_all(&pending->waiters, first->key, fired);
+  tide_counter_pop(&pending->waiters, first->key, fired, TIDE_OK);
   return pending;
 }
 /* Breaks a pending value, and fires its waiters with `status`. Adjacent broken ranges of one status
@@ -97,8 +97,14 @@ bool tide_timepoint_fits(const struct tide_timepoint *timepoint, struct tide_con
  * the caller must use tide_timepoint_call after releasing the guard. */
 enum tide_await tide_timepoint_add_single(struct tide_timepoint *timepoint);
 void tide_timepoint_call(struct tide_timepoint *timepoint);
-/* Runs nodes that timelines have fired, as tide_fired_run does, but consecutive calls of pending
- * values in one go. The caller holds no lock. */
+/* Runs nodes that timelines have fired, as tide_fired_run does, but consecutive calls of timepoints
+ * in one go. The caller holds no lock. */
 void tide_fired_run_calls(struct tide_fired *fired, struct tide_context *context);
+/* Begins the call of a node that this timeline has fired, while the guard is held, so that it need
+ * not be taken again to release the timeline. False: the node is not such a call, or another thread
+ * runs the context's callbacks; nothing has changed. */
+bool tide_timepoint_begin_locked(struct tide_timeline *timeline, struct tide_node *node);
+/* Does tide_fired_run_calls, after the first node's call has begun. */
+void tide_fired_run_begun(struct tide_fired *fired, struct tide_context *context);
 
 #endif

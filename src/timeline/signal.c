@@ -25,14 +25,17 @@ static inline void limit_host(struct tide_timeline *timeline) {
   limit_quiet(timeline);
 }
 
-/* Recomputes wake_at after a change of the waiters. */
+/* Recomputes wake_at after a change of the waiters. `promised` lies beyond the cache lines of a
+ * host's signal, which reads it only if it has a waiter. */
 static inline void limit_wakes(struct tide_timeline *timeline) {
-  timeline->wake_at =
-      min_value(tide_counter_least(&timeline->reached), tide_counter_least(&timeline->promised));
+  timeline->wake_at = tide_counter_least(&timeline->reached);
+  if (__builtin_expect(timeline->awaits_promise, 0))
+    timeline->wake_at = min_value(timeline->wake_at, tide_counter_least(&timeline->promised));
   limit_quiet(timeline);
 }
 
 void tide_timeline_refresh(struct tide_timeline *timeline) {
+  timeline->awaits_promise = !tide_counter_empty(&timeline->promised);
   limit_wakes(timeline);
   limit_host(timeline);
 }
@@ -42,8 +45,10 @@ static inline void wake_up_to(struct tide_timeline *timeline, uint64_t value,
                               struct tide_fired *fired) {
   if (tide_counter_least(&timeline->reached) <= value)
     tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
-  if (tide_counter_least(&timeline->promised) <= value)
+  if (__builtin_expect(timeline->awaits_promise, 0)) {
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
+    timeline->awaits_promise = !tide_counter_empty(&timeline->promised);
+  }
   limit_wakes(timeline);
 }
 
@@ -96,8 +101,10 @@ static __attribute__((noinline)) enum tide_status signal_locked(struct tide_time
   struct tide_fired fired;
   tide_fired_init(&fired);
   tide_timeline_raise_locked(timeline, value, position, &fired);
+  bool begun = fired.first && tide_timepoint_begin_locked(timeline, fired.first);
   tide_lock_give(guard);
-  if (fired.first) tide_fired_run_calls(&fired, context);
+  if (begun) tide_fired_run_begun(&fired, context);
+  else if (fired.first) tide_fired_run_calls(&fired, context);
   return TIDE_OK;
 }
 

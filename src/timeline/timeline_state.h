@@ -76,6 +76,7 @@ struct tide_timeline {
   bool ends_singly;       /* the values end one by one: see pending_value.h */
   bool was_held, orphan;  /* see tide_timeline_hold_locked */
   bool is_watched;        /* `watch` is set */
+  bool awaits_promise;    /* `promised` has a waiter */
   uint32_t held;          /* references of points; the last field in the two lines */
   uint64_t number;        /* number in the context, in order of creation */
   uint64_t lowest_broken; /* the lowest broken value; UINT64_MAX: none */

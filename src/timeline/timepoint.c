@@ -92,15 +92,19 @@ static inline void make_call(struct tide_timepoint *timepoint, bool ends_singly)
   timepoint->call(timepoint, status);
 }
 
-static void run_callback(struct tide_deferred_call *call) {
-  struct tide_point_waiter *waiter = TIDE_CONTAINER(call, struct tide_point_waiter, call);
-  uintptr_t callbacks = waiter->callbacks;
-  struct tide_deferred *deferred = context_of(callbacks)->deferred;
+/* Clears `callbacks` of a timepoint whose call begins. */
+static inline void end_registration(struct tide_deferred *deferred,
+                                    struct tide_point_waiter *waiter) {
   bool ends_singly = is_single(waiter);
   if (!ends_singly) tide_lock_take(&deferred->lock, deferred->platform);
   take_callbacks_away(waiter);
   if (!ends_singly) tide_lock_give(&deferred->lock);
-  make_call(timepoint_of(waiter), ends_singly);
+}
+
+static void run_callback(struct tide_deferred_call *call) {
+  struct tide_point_waiter *waiter = TIDE_CONTAINER(call, struct tide_point_waiter, call);
+  end_registration(context_of(waiter->callbacks)->deferred, waiter);
+  make_call(timepoint_of(waiter), is_single(waiter));
 }
 
 static void queue_notified(struct tide_notifier *notifier, struct tide_deferred_call *call) {
@@ -128,55 +132,73 @@ static inline bool begin_calls(struct tide_deferred *deferred, struct tide_point
   return now;
 }
 
-/* Makes the call at once; queues it while another call of the context is running, or for its
- * notifier. */
+/* Makes a timepoint's call now, or queues it: for its notifier, or for the thread that runs the
+ * context's callbacks. `is_running`: this thread does already. Returns whether it does now. */
+static inline bool make_or_queue_call(struct tide_deferred *deferred,
+                                      struct tide_point_waiter *waiter, bool is_running) {
+  if (__builtin_expect(is_notified(waiter), 0)) {
+    queue_notified(notifier_of(deferred, waiter), &waiter->call);
+    return is_running;
+  }
+  bool ends_singly = is_single(waiter);
+  if (is_running) end_registration(deferred, waiter);
+  else if (!begin_calls(deferred, waiter, ends_singly)) return false;
+  make_call(timepoint_of(waiter), ends_singly);
+  return true;
+}
+
+/* For a timepoint that was due when it was added. */
 static void make_due(struct tide_timepoint *timepoint) {
   struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
   struct tide_deferred *deferred = context_of(waiter->callbacks)->deferred;
-  if (is_notified(waiter)) {
-    queue_notified(notifier_of(deferred, waiter), &waiter->call);
-    return;
-  }
-  bool ends_singly = is_single(waiter);
-  if (!begin_calls(deferred, waiter, ends_singly)) return;
-  make_call(timepoint, ends_singly);
-  tide_deferred_drain(deferred);
+  if (make_or_queue_call(deferred, waiter, false)) tide_deferred_drain(deferred);
 }
 
-static void fire_node(struct tide_node *node) {
-  if (node->kind < TIDE_NODE_TIMEPOINT) {
-    node->fire(node, (enum tide_status)node->status);
-    return;
-  }
-  make_due(timepoint_of(TIDE_CONTAINER(node, struct tide_point_waiter, node)));
-}
-
-/* Returns the timepoint of a pending value's node, if the firing thread calls it; else NULL. */
-static inline struct tide_timepoint *single_of(struct tide_node *node) {
-  if (node->kind != TIDE_NODE_SINGLE) return NULL;
-  struct tide_point_waiter *waiter = TIDE_CONTAINER(node, struct tide_point_waiter, node);
-  return is_notified(waiter) ? NULL : timepoint_of(waiter);
-}
-
-/* Uses the context only while a node that keeps it has not been fired: a thread that is woken may
- * destroy the context. */
-void tide_fired_run_calls(struct tide_fired *fired, struct tide_context *context) {
-  struct tide_deferred *running = NULL;
+/* `running`: the context's callbacks, if this thread runs them already; else NULL. Uses the context
+ * only while a node that keeps it has not been fired: a thread that is woken may destroy the
+ * context. */
+static void run_fired(struct tide_fired *fired, struct tide_context *context,
+                      struct tide_deferred *running) {
   for (struct tide_node *node; (node = tide_fired_pop(fired));) {
-    struct tide_timepoint *timepoint = single_of(node);
-    if (!timepoint) {
-      if (running) tide_deferred_drain(running);
-      running = NULL;
-      fire_node(node);
+    if (node->kind >= TIDE_NODE_TIMEPOINT) {
+      struct tide_point_waiter *waiter = TIDE_CONTAINER(node, struct tide_point_waiter, node);
+      struct tide_deferred *deferred = context->deferred;
+      running = make_or_queue_call(deferred, waiter, running != NULL) ? deferred : NULL;
       continue;
     }
-    struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
-    if (running) take_callbacks_away(waiter);
-    else if (begin_calls(context->deferred, waiter, true)) running = context->deferred;
-    else continue; /* the call is queued */
-    make_call(timepoint, true);
+    if (running) tide_deferred_drain(running);
+    running = NULL;
+    node->fire(node, (enum tide_status)node->status);
   }
   if (running) tide_deferred_drain(running);
+}
+
+void tide_fired_run_calls(struct tide_fired *fired, struct tide_context *context) {
+  run_fired(fired, context, NULL);
+}
+
+/* The lock of the callbacks is only tried: who cancels takes the guard under it. */
+bool tide_timepoint_begin_locked(struct tide_timeline *timeline, struct tide_node *node) {
+  struct tide_deferred *deferred = timeline->context->deferred;
+  if (node->kind != TIDE_NODE_TIMEPOINT || node->own != TIDE_POINT_HELD || timeline->orphan ||
+      !tide_lock_try(&deferred->lock))
+    return false;
+  bool now = !deferred->running;
+  if (now) {
+    deferred->running = true;
+    take_callbacks_away(TIDE_CONTAINER(node, struct tide_point_waiter, node));
+    timeline->held--;
+  }
+  tide_lock_give(&deferred->lock);
+  return now;
+}
+
+void tide_fired_run_begun(struct tide_fired *fired, struct tide_context *context) {
+  struct tide_node *node = tide_fired_pop(fired);
+  struct tide_timepoint *timepoint =
+      timepoint_of(TIDE_CONTAINER(node, struct tide_point_waiter, node));
+  timepoint->call(timepoint, (enum tide_status)node->status);
+  run_fired(fired, context, context->deferred);
 }
 
 enum tide_await tide_timepoint_add_single(struct tide_timepoint *timepoint) {

@@ -130,10 +130,11 @@ static void both_ran(void *self) {
 
 INTERLEAVE_CASE(signal_cancel, 2, setup, ran_unless_cancelled, signal_first, cancel)
 INTERLEAVE_CASE(destroy_cancel, 2, setup, ran_unless_cancelled, destroy_first, cancel)
+INTERLEAVE_CASE(signal_destroy_cancel, 2, setup, ran_unless_cancelled, signal_and_destroy, cancel)
 INTERLEAVE_CASE(chain, 1, setup_chain, both_ran, signal_first, try_to_signal_second)
 INTERLEAVE_CASE(notifier, 1, setup_notified, both_ran, signal_first, try_to_signal_second, dispatch)
 INTERLEAVE_CASE(dispatch_cancel, 1, setup_notified_one, dispatched_unless_cancelled,
                 signal_and_destroy, dispatch_and_destroy, cancel)
 
-TEST_MAIN(CASE(signal_cancel), CASE(destroy_cancel), CASE(chain), CASE(notifier),
-          CASE(dispatch_cancel))
+TEST_MAIN(CASE(signal_cancel), CASE(destroy_cancel), CASE(signal_destroy_cancel), CASE(chain),
+          CASE(notifier), CASE(dispatch_cancel))
