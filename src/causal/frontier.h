@@ -255,9 +255,20 @@ static inline uint64_t *tide_frontier_first_epoch(struct tide_frontier *f) {
   return tide_frontier_epochs_of(f);
 }
 
+/* tide_frontier_covers for lists. */
+static inline bool tide_lists_cover(struct tide_entries f, struct tide_entries g) {
+  size_t i = 0;
+  for (size_t k = 0; k < g.count; k++, i++) {
+    while (i < f.count && f.axes[i] < g.axes[k]) i++;
+    if (i == f.count || f.axes[i] != g.axes[k] || f.epochs[i] < g.epochs[k]) return false;
+  }
+  return true;
+}
+
 /* True if g lists no axis that f does not list at least as high. Ignores taint. */
 static inline bool tide_frontier_covers(const struct tide_frontier *f,
                                         const struct tide_frontier *g) {
+  if (!tide_either_window(f, g)) return tide_lists_cover(tide_entries_of(f), tide_entries_of(g));
   struct tide_frontier_entry need;
   size_t next = 0;
   for (struct tide_frontier_cursor at = tide_frontier_begin(g); tide_frontier_next(&at, &need);)
