@@ -31,16 +31,16 @@ static inline size_t write_union_of_lists(tide_axis *axes, uint64_t *epochs, siz
   size_t i = 0, k = 0, count = 0;
   for (; i < a.count && k < b.count; count++) {
     if (count == most) return most + 1;
-    if (a.axes[i] == b.axes[k]) {
+    if (a.axes[i] < b.axes[k]) {
+      axes[count] = a.axes[i];
+      epochs[count] = a.epochs[i++];
+    } else if (a.axes[i] > b.axes[k]) {
+      axes[count] = b.axes[k];
+      epochs[count] = b.epochs[k++];
+    } else {
       axes[count] = a.axes[i];
       epochs[count] = tide_larger(a.epochs[i++], b.epochs[k++]);
-      continue;
     }
-    bool of_a = a.axes[i] < b.axes[k];
-    axes[count] = of_a ? a.axes[i] : b.axes[k];
-    epochs[count] = of_a ? a.epochs[i] : b.epochs[k];
-    i += of_a;
-    k += !of_a;
   }
   if (i == a.count) a = b, i = k; /* the rest is of b */
   for (; i < a.count; i++, count++) {
