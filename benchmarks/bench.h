@@ -85,6 +85,10 @@ uint64_t bench_now(void);
 /* The processor time of this thread, which does not count what others had of the processor. It
  * takes a system call: for what runs for a while by itself. */
 uint64_t bench_spent(void);
+/* ns of an uncontended compare-and-swap, measured now (floors.c). A figure of a library that is not
+ * here, from a machine where that took 2.5 ns, is scaled by it: a contest's side of its own. */
+double bench_compare_and_swap(void);
+#define BENCH_SCALED(ns) ((ns) / 2.5 * bench_compare_and_swap())
 /* True in ./bench --smoke: one short round; sizes may be cut down. */
 bool bench_smoke(void);
 /* Lets the compiler drop nothing that leads to the value. */

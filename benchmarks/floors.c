@@ -42,6 +42,17 @@ static void compare_and_swap(void *state, uint64_t count) {
   }
 }
 
+double bench_compare_and_swap(void) {
+  static struct words words;
+  double least = INFINITY;
+  for (int round = 0; round < 5; round++) {
+    uint64_t start = bench_now();
+    compare_and_swap(&words, 20000);
+    least = fmin(least, (double)(bench_now() - start) / 20000);
+  }
+  return least;
+}
+
 static void our_lock(void *state, uint64_t count) {
   struct words *words = state;
   const struct tide_platform *platform = tide_platform_linux();

@@ -570,6 +570,36 @@ ASK(get_textbook, textbook_get(F_LISTS, axis_at(i * 7 % (2u * pair->g->capacity)
 RAISE(raise_ours, tide_frontier_raise(pair->f, pair->own, 10000 + i, NULL))
 RAISE(raise_textbook, textbook_raise(F_LISTS, pair->own, 10000 + i))
 
+/* One comparison of few entries with the same axes and epochs, beside a library that is not here.
+ */
+struct few {
+  size_t entries;
+  double others;
+};
+
+static const char *compare_few(const void *what, unsigned side, double *out) {
+  const struct few *few = what;
+  if (side == 2) {
+    out[0] = BENCH_SCALED(few->others);
+    return NULL;
+  }
+  uint64_t times = bench_smoke() ? 10 : 500000;
+  void *inputs = make(shape_same, few->entries);
+  uint64_t start = bench_now();
+  (side == 0 ? compare_ours : compare_textbook)(inputs, times);
+  out[0] = (double)(bench_now() - start) / (double)times;
+  drop(inputs);
+  return NULL;
+}
+
+#define COMPARE_FEW(n, ns)                                                                         \
+  {.name = "compare_few_" #n,                                                                      \
+   .contest =                                                                                      \
+       &(const struct bench_contest){.sides = {"ours", "two-pointer", "IREE, scaled by the CAS"},  \
+                                     .values = {{NULL, "ns", BENCH_LESS}},                         \
+                                     .measure = compare_few,                                       \
+                                     .what = &(const struct few){n, ns}}},
+
 #define SMALL(X, shape) X(shape, 1) X(shape, 2) X(shape, 4) X(shape, 8)
 #define LARGE(X, shape) X(shape, 16) X(shape, 32) X(shape, 64) X(shape, 128)
 #define SIZES(X, shape) SMALL(X, shape) LARGE(X, shape)
@@ -622,6 +652,7 @@ const struct bench_figure bench_frontier[] = {
     SIZES(DOMINATES, superset) SIZES(DOMINATES, mixed) LARGE(FLOOR, superset)
     SIZES(COMPARE, same) SIZES(COMPARE, random) SIZES(COMPARE, subset)
     SIZES(COMPARE, wild) SIZES(COMPARE, mixed)
+    COMPARE_FEW(1, 4.4) COMPARE_FEW(4, 9.9)
     LARGE(MERGE_LARGE, far) LARGE(JOIN, far) LARGE(DOMINATES, far_superset) LARGE(GET, far)
     SIZES(GET, random) SIZES(GET, wild)
     SIZES(RAISES, same) SIZES(RAISES, wild)

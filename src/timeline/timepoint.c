@@ -147,7 +147,7 @@ static inline bool make_or_queue_call(struct tide_deferred *deferred,
   return true;
 }
 
-/* For a timepoint that was due when it was added. */
+/* Calls a timepoint that was due when it was added. */
 static void make_due(struct tide_timepoint *timepoint) {
   struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
   struct tide_deferred *deferred = context_of(waiter->callbacks)->deferred;
@@ -177,7 +177,7 @@ void tide_fired_run_calls(struct tide_fired *fired, struct tide_context *context
   run_fired(fired, context, NULL);
 }
 
-/* The lock of the callbacks is only tried: who cancels takes the guard under it. */
+/* The lock of the callbacks is only tried, since a cancel takes the guard under it. */
 bool tide_timepoint_begin_locked(struct tide_timeline *timeline, struct tide_node *node) {
   struct tide_deferred *deferred = timeline->context->deferred;
   if (node->kind != TIDE_NODE_TIMEPOINT || node->own != TIDE_POINT_HELD || timeline->orphan ||
