@@ -566,6 +566,7 @@ TEST(timepoints) {
   CHECK(!tide_timepoint_cancel(&call[4].point));
   CHECK_OK(tide_timeline_signal_external(t, 7)); /* overshoots: earlier ones fire, in order */
   CHECK(call[1].order == 1 && call[2].order == 2 && call[0].order == 3 && calls == 3);
+  CHECK_EQ_U64(t->held, 1); /* by call[3] */
   CHECK(!tide_timepoint_cancel(&call[0].point));
   watch_value(&call[5], t, 7, NULL); /* reached: at once */
   CHECK(call[5].order == 4 && call[5].status == TIDE_OK);
@@ -576,6 +577,30 @@ TEST(timepoints) {
   call[0].point.call = NULL;
   CHECK_STATUS(tide_timepoint_add(&call[0].point), TIDE_INVALID);
   tide_timeline_destroy(t);
+  close_context();
+}
+
+static struct tide_timeline *signalled_by_calls;
+static void called_and_signals(struct tide_timepoint *timepoint, enum tide_status status) {
+  called(timepoint, status);
+  (void)!tide_timeline_signal_external(signalled_by_calls, timepoint->value);
+}
+
+/* Calls that become due together run in one go; what becomes due by them runs before the signal
+ * returns, and not inside of them. */
+TEST(calls_due_together) {
+  open_context(16);
+  struct tide_timeline *t = make(0, 0), *u = signalled_by_calls = make(0, 0);
+  struct call call[4];
+  calls = 0;
+  for (size_t i = 0; i < 4; i++) watch_value(&call[i], i < 2 ? t : u, 1 + i % 2, NULL);
+  call[0].point.call = call[1].point.call = called_and_signals;
+  CHECK_OK(tide_timeline_signal_external(t, 2));
+  for (size_t i = 0; i < 4; i++) CHECK_EQ_U64(call[i].order, i + 1);
+  CHECK_EQ_U64(t->held, 0);
+  CHECK_EQ_U64(u->held, 0);
+  tide_timeline_destroy(t);
+  tide_timeline_destroy(u);
   close_context();
 }
 
@@ -724,5 +749,6 @@ TEST_MAIN(CASE(signal_and_query), CASE(greatest_value), CASE(scopes_and_paramete
           CASE(external_rows), CASE(any_and_all), CASE(any_is_latched),
           CASE(sets_wake_sleepers_alone), CASE(any_keeps_the_lowest),
           CASE(any_registers_each_timeline_once), CASE(wait_set), CASE(wait_set_outlives_timelines),
-          CASE(timepoints), CASE(points_keep_their_timeline), CASE(timepoint_is_added_again),
-          CASE(callbacks_may_free), CASE(chain_of_callbacks), CASE(notifier))
+          CASE(timepoints), CASE(calls_due_together), CASE(points_keep_their_timeline),
+          CASE(timepoint_is_added_again), CASE(callbacks_may_free), CASE(chain_of_callbacks),
+          CASE(notifier))
