@@ -28,7 +28,7 @@ static struct tide_wait_point *point_of(struct tide_timepoint *timepoint) {
  *
  * A cancelling thread may find the timeline gone, unless `callbacks` is still set. So cancel checks
  * `callbacks`, and every thread clears it, under the callbacks' lock. Cancel therefore holds that
- * lock while it takes the timeline's guard; no thread takes the lock with a guard held.
+ * lock while it takes the timeline's guard; with a guard held, a thread only tries the lock.
  *
  * Values that end one by one are simpler, and have their own kind of node. Their guard is the
  * context's own lock. Their waiters are queued at a pending value, which ends before its timeline
@@ -177,7 +177,6 @@ void tide_fired_run_calls(struct tide_fired *fired, struct tide_context *context
   run_fired(fired, context, NULL);
 }
 
-/* The lock of the callbacks is only tried, since a cancel takes the guard under it. */
 bool tide_timepoint_begin_locked(struct tide_timeline *timeline, struct tide_node *node) {
   struct tide_deferred *deferred = timeline->context->deferred;
   if (node->kind != TIDE_NODE_TIMEPOINT || node->own != TIDE_POINT_HELD || timeline->orphan ||
