@@ -108,6 +108,8 @@ struct tide_queue {
   struct tide_queue_channel *channel; /* NULL: not a channel */
   struct tide_channel_failure failure;
   bool ready, look, retry_held, closing;
+  bool startable;   /* during a sort of the work list: it has a next operation, */
+  uint32_t entered; /* which entered then */
   bool parked;      /* a thread parks until `changes` counts up; false again at the wake */
   uint32_t changes; /* atomic, waited on: counts up if `parked` */
   uint32_t waiters; /* threads that drain the queue, or wait for capacity; they keep its storage */

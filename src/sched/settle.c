@@ -37,11 +37,17 @@ static const struct tide_op *next_startable(const struct tide_queue *queue) {
   return op && op->state == TIDE_OP_ENTERED ? op : NULL;
 }
 
+/* Notes when the queue's next operation entered, for comes_after. */
+static void note_entry(struct tide_queue *queue) {
+  const struct tide_op *next = next_startable(queue);
+  queue->startable = next != NULL;
+  if (next) queue->entered = tide_op_turn(next);
+}
+
 /* True if the next operation of `a` entered after that of `b`. Queues without one go first. */
 static bool comes_after(const struct tide_queue *a, const struct tide_queue *b) {
-  const struct tide_op *first = next_startable(a), *second = next_startable(b);
-  if (!first || !second) return first != NULL;
-  return (int32_t)(tide_op_turn(first) - tide_op_turn(second)) > 0;
+  if (!a->startable || !b->startable) return a->startable;
+  return (int32_t)(a->entered - b->entered) > 0;
 }
 
 static struct tide_queue *merge_queues(struct tide_queue *a, struct tide_queue *b) {
@@ -66,6 +72,7 @@ TIDE_APART static void sort_work(struct tide_sched *sched, struct tide_queue **f
     unsigned i = 0;
     rest = queue->next;
     queue->next = NULL;
+    note_entry(queue);
     for (; runs[i]; runs[i++] = NULL) queue = merge_queues(runs[i], queue);
     runs[i] = queue;
     if (i > most) most = i;
