@@ -69,7 +69,7 @@ struct bench_figure {
   double (*measure_theirs)(void *state);
   enum bench_better better;
 
-  /* Or: several sides or values. Nothing of the above but the name, then. */
+  /* Or: several sides or values. Of the above only the name, setup and teardown, then. */
   const struct bench_contest *contest;
 
   /* Figures of a group with the same curve are points of it: where, and of what. */

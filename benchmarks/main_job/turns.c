@@ -1,0 +1,80 @@
+/* turns TIDEMARK PROGRAM BY_HAND INPUT FOLDER: runs `TIDEMARK run PROGRAM` and the hand-written
+ * program in turns, for some seconds, and prints a table. The outputs are compared, and removed
+ * again. */
+#include "measured_process.h"
+
+#include "../statistics.h"
+
+#include <sys/stat.h>
+
+enum { OURS, BY_HAND, SIDES, PAIRS_MOST = 7 };
+static const double time_most = 4000; /* ms of all runs; one pair at least */
+
+struct turns {
+  char folders[SIDES][PROCESS_PATH];
+  char *commands[SIDES][8];
+  double values[SIDES][PROCESS_VALUES][PAIRS_MOST];
+  uint32_t pairs;
+};
+
+static bool run_pair(struct turns *turns, double *out_took) {
+  for (int n = 0; n < SIDES; n++) {
+    int side = turns->pairs % 2 ? SIDES - 1 - n : n;
+    double values[PROCESS_VALUES];
+    if (!process_remove_outputs(turns->folders[side])) return false;
+    if (!process_measure(turns->commands[side], values)) return false;
+    for (int v = 0; v < PROCESS_VALUES; v++) turns->values[side][v][turns->pairs] = values[v];
+    *out_took += values[PROCESS_TIME];
+  }
+  turns->pairs++;
+  return process_same_outputs(turns->folders[OURS], turns->folders[BY_HAND]);
+}
+
+static void print_side(struct turns *turns, int side, const char *name) {
+  struct spread spreads[PROCESS_VALUES];
+  for (int v = 0; v < PROCESS_VALUES; v++)
+    spreads[v] = summarize(turns->values[side][v], turns->pairs);
+  struct spread time = spreads[PROCESS_TIME];
+  char cell[64];
+  snprintf(cell, sizeof cell, "%.1f ms  (%.1f ms to %.1f ms)", time.median, time.low, time.high);
+  printf("    %-18s%-36s%8.0f%11.1f MiB\n", name, cell, spreads[PROCESS_SWITCHES].median,
+         spreads[PROCESS_MEMORY].median);
+}
+
+static void print_table(struct turns *turns) {
+  double ratios[PAIRS_MOST]; /* how many times faster ours is */
+  for (uint32_t i = 0; i < turns->pairs; i++)
+    ratios[i] = turns->values[BY_HAND][PROCESS_TIME][i] / turns->values[OURS][PROCESS_TIME][i];
+  struct spread ratio = summarize(ratios, turns->pairs);
+  double bound = lower_bound(ratios, turns->pairs);
+  printf("  whole processes       time, quartiles                     switches        memory\n");
+  print_side(turns, OURS, "tidemark run");
+  print_side(turns, BY_HAND, "by hand");
+  printf("    ratio             %.2f", 1 / ratio.median);
+  if (bound > 0) printf(", at most %.2f with 95 %%", 1 / bound);
+  printf("  (%u pairs in turns; the same bytes)\n", (unsigned)turns->pairs);
+}
+
+int main(int argc, char **argv) {
+  static struct turns turns;
+  static char setting[PROCESS_PATH + 8];
+  if (argc != 6) return 2;
+  for (int side = 0; side < SIDES; side++) {
+    snprintf(turns.folders[side], PROCESS_PATH, "%s/%s", argv[5], side ? "by-hand" : "tidemark");
+    if (mkdir(turns.folders[side], 0777) != 0 && errno != EEXIST) return 1;
+  }
+  snprintf(setting, sizeof setting, "output=%s", turns.folders[OURS]);
+  char *ours[] = {argv[1], "run", argv[2], "--set", setting, NULL};
+  char *by_hand[] = {argv[3], argv[4], turns.folders[BY_HAND], NULL};
+  memcpy(turns.commands[OURS], ours, sizeof ours);
+  memcpy(turns.commands[BY_HAND], by_hand, sizeof by_hand);
+  bool good = true;
+  for (double took = 0; good && turns.pairs < PAIRS_MOST && took < time_most;)
+    good = run_pair(&turns, &took);
+  for (int side = 0; side < SIDES; side++) {
+    process_remove_outputs(turns.folders[side]);
+    rmdir(turns.folders[side]);
+  }
+  if (good) print_table(&turns);
+  return !good;
+}

@@ -1,0 +1,47 @@
+/* benchmarks/statistics.h: quartiles, and a bound of a median. */
+#ifndef BENCHMARKS_STATISTICS_H
+#define BENCHMARKS_STATISTICS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct spread {
+  double low, median, high; /* quartiles */
+};
+
+static int compare_numbers(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The value below which `part` of the sorted values lie. */
+static double quantile(const double *sorted, uint32_t count, double part) {
+  double at = part * (count - 1);
+  uint32_t low = (uint32_t)at;
+  uint32_t high = low + 1 < count ? low + 1 : low;
+  return sorted[low] + (sorted[high] - sorted[low]) * (at - low);
+}
+
+/* Sorts the values. */
+static struct spread summarize(double *values, uint32_t count) {
+  qsort(values, count, sizeof *values, compare_numbers);
+  return (struct spread){quantile(values, count, 0.25), quantile(values, count, 0.5),
+                         quantile(values, count, 0.75)};
+}
+
+/* A lower bound of the median that lies too high in at most 5 of 100 cases, whatever the values'
+ * distribution: the k-th smallest is above the median when fewer than k of the values are below
+ * it, which is as likely as fewer than k heads. 0 when there are too few values to say so. In
+ * logarithms: of 1100 values on, that none is a head is less likely than a double can say. */
+static double lower_bound(const double *sorted, uint32_t count) {
+  double chance = count * log(0.5), fewer = exp(chance), bound = 0;
+  for (uint32_t k = 1; k <= count && fewer <= 0.05; k++) {
+    bound = sorted[k - 1];
+    chance += log((double)(count - k + 1) / k);
+    fewer += exp(chance);
+  }
+  return bound;
+}
+
+#endif
