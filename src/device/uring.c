@@ -8,20 +8,29 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <time.h>
 #include <unistd.h>
 
-/* A write into the page cache blocks for a copy. A ring hands it to a kernel thread, which costs
- * ten times as much for a small one. So small writes are done on the ring's thread, until one takes
- * long: then the system is writing back, and the next ones go through the ring again. */
-#define DIRECT_WRITE_MOST 65536u  /* bytes */
-#define DIRECT_WRITE_SLOW 500000u /* ns */
-#define DIRECT_WRITE_PAUSE 256u   /* writes */
-#define HAND_BACK 8u              /* works at a time */
+/* A write into the page cache blocks for a copy. A ring hands it to a kernel thread, whose two
+ * wakes cost ten times as much as a small copy. So small writes are done on the ring's thread,
+ * until one takes long: then the system is writing back, and the next ones go through the ring
+ * again.
+ *
+ * Files in memory cannot hang, and the kernel hands their reads to a thread, too. So this thread
+ * also does their small reads; and of larger transfers the last of an exchange, which would be the
+ * last to wake a thread. It does that one in pieces: when there is something else to do, the rest
+ * goes to the kernel. */
+#define COPY_SMALL 65536u   /* bytes */
+#define COPY_PIECE 1048576u /* bytes */
+#define COPY_SLOW 500000u   /* ns */
+#define COPY_PAUSE 256u     /* small writes */
+#define HAND_BACK 8u        /* works at a time */
 
 enum park { RUNNING, PARKED, KICKED };
 
@@ -60,6 +69,9 @@ struct tide_ring {
   uint32_t cancelled; /* slots with a cancelled work */
   uint32_t refusals;  /* successive refusals of io_uring_enter */
   uint32_t pause;     /* small writes still to go through the ring */
+  struct slot *own;   /* the copy that this thread is to do; NULL: none */
+  dev_t device_seen;  /* of the last file that was looked at … */
+  bool is_memory;     /* … and whether that lies in memory */
   size_t done_count;
   struct slot *slots, *free_slots;
   struct slot *again; /* refused transfers: repeated when the timer ends */
@@ -205,34 +217,54 @@ static void queue_transfer(struct tide_ring *ring, struct slot *slot) {
   set_owner(entry, slot, 0);
 }
 
-/* True for a small write into the page cache of a regular file. */
-static bool writes_directly(struct tide_ring *ring, enum tide_io_verb verb,
-                            const struct tide_io *io, const struct stat *info) {
-  if (verb != TIDE_IO_WRITE || io->size > DIRECT_WRITE_MOST || !S_ISREG(info->st_mode))
-    return false;
-  if (ring->pause) {
-    ring->pause--;
-    return false;
+/* True for a file of a file system in memory. */
+static bool is_in_memory(struct tide_ring *ring, int descriptor, dev_t device) {
+  struct statfs system;
+  if (ring->device_seen != device) {
+    ring->is_memory = fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC;
+    ring->device_seen = device;
+  }
+  return ring->is_memory;
+}
+
+/* True for a transfer that is a copy, and that this thread may do. */
+static bool is_copy(struct tide_ring *ring, enum tide_io_verb verb, const struct tide_io *io,
+                    const struct stat *info) {
+  if (!S_ISREG(info->st_mode)) return false;
+  if (!is_in_memory(ring, io->descriptor, info->st_dev)) {
+    if (verb != TIDE_IO_WRITE || io->size > COPY_SMALL) return false;
+    if (ring->pause) {
+      ring->pause--;
+      return false;
+    }
   }
   int flags = fcntl(io->descriptor, F_GETFL);
   return flags >= 0 && !(flags & (O_DIRECT | O_SYNC | O_DSYNC | O_NONBLOCK));
 }
 
-static void write_directly(struct tide_ring *ring, struct tide_work *work,
-                           const struct tide_io *io) {
+static void copy_small(struct tide_ring *ring, struct tide_work *work, enum tide_io_verb verb,
+                       const struct tide_io *io) {
   const struct tide_platform *platform = ring->context->platform;
   uint64_t start = platform->now(platform->self);
   int error;
-  enum tide_status status = tide_transfer(TIDE_IO_WRITE, io, &error);
-  if (platform->now(platform->self) - start > DIRECT_WRITE_SLOW) ring->pause = DIRECT_WRITE_PAUSE;
+  enum tide_status status = tide_transfer(verb, io, &error);
+  if (platform->now(platform->self) - start > COPY_SLOW) ring->pause = COPY_PAUSE;
   work->status = status;
-  if (status != TIDE_OK) tide_transfer_fail(work, TIDE_IO_WRITE, io, status, error);
+  if (status != TIDE_OK) tide_transfer_fail(work, verb, io, status, error);
   append_done(ring, work);
+}
+
+static struct slot *take_slot(struct tide_ring *ring) {
+  struct slot *slot = ring->free_slots;
+  ring->free_slots = slot->next;
+  ring->under_way++;
+  return slot;
 }
 
 static void begin_work(struct tide_ring *ring, struct tide_work *work) {
   struct tide_io io = {0};
   struct stat info;
+  bool copy = false;
   enum tide_io_verb verb = tide_transfer_verb(work);
   if (!work->body || !tide_transfer_prepare(work, &io) || (verb != TIDE_IO_SYNC && io.size == 0)) {
     append_done(ring, work);
@@ -243,16 +275,17 @@ static void begin_work(struct tide_ring *ring, struct tide_work *work) {
       tide_streams_take(ring->streams, work, verb, &io, &info);
       return;
     }
-    if (writes_directly(ring, verb, &io, &info)) {
-      write_directly(ring, work, &io);
+    copy = is_copy(ring, verb, &io, &info);
+    if (copy && io.size <= COPY_SMALL) {
+      copy_small(ring, work, verb, &io);
       return;
     }
   }
-  struct slot *slot = ring->free_slots;
-  ring->free_slots = slot->next;
-  ring->under_way++;
+  struct slot *slot = take_slot(ring);
   *slot = (struct slot){.work = work, .io = io, .verb = verb};
-  queue_transfer(ring, slot);
+  struct slot *queued = copy ? ring->own : slot;
+  if (queued) queue_transfer(ring, queued);
+  if (copy) ring->own = slot;
 }
 
 static void arm_timer(struct tide_ring *ring) {
@@ -404,7 +437,7 @@ static void hand_back(struct tide_ring *ring) {
   ring->done_count = 0;
 }
 
-/* Starts new work. Small writes end at once and are handed back in small batches. True if some work
+/* Starts new work. Small copies end at once and are handed back in small batches. True if some work
  * ended or went to the streams, so that an exchange brings more. */
 static bool begin_all(struct tide_ring *ring, size_t count) {
   bool over = false;
@@ -415,6 +448,46 @@ static bool begin_all(struct tide_ring *ring, size_t count) {
     if (ring->done_count >= HAND_BACK) hand_back(ring);
   }
   return over || ring->under_way - before < count;
+}
+
+/* True if a kick or a completion is there. */
+static bool is_wanted(struct tide_ring *ring) {
+  return tide_load_relaxed(&ring->park) == KICKED || io_uring_cq_ready(&ring->uring);
+}
+
+/* Does a copy piece by piece. Queues the rest if this thread is wanted. */
+static void copy_pieces(struct tide_ring *ring, struct slot *slot) {
+  do {
+    struct tide_io piece = slot->io;
+    piece.data = (char *)piece.data + slot->moved;
+    piece.offset += slot->moved;
+    piece.size -= slot->moved;
+    if (piece.size > COPY_PIECE) piece.size = COPY_PIECE;
+    int error;
+    if (tide_transfer(slot->verb, &piece, &error) != TIDE_OK) {
+      fail_slot(ring, slot, error);
+      return;
+    }
+    slot->moved += piece.size;
+    if (slot->moved == slot->io.size) {
+      end_slot(ring, slot, TIDE_OK);
+      return;
+    }
+  } while (!is_wanted(ring));
+  queue_transfer(ring, slot);
+}
+
+/* Does the copy that was kept, while the kernel does what was queued before. Returns as enter_ring
+ * does. */
+static int copy_own(struct tide_ring *ring) {
+  struct slot *slot = ring->own;
+  if (!slot) return 0;
+  ring->own = NULL;
+  if (ring->done_count) hand_back(ring);
+  int error = io_uring_sq_ready(&ring->uring) ? enter_ring(ring, 0) : 0;
+  if (error) queue_transfer(ring, slot); /* fails with the others */
+  else copy_pieces(ring, slot);
+  return error;
 }
 
 /* ---- a ring that breaks ---------------------------------------------------------------- */
@@ -465,9 +538,11 @@ static void ring_main(void *argument) {
     size_t count = tide_device_exchange(ring->device, ring->done, done_count, ring->fresh,
                                         ring->depth - ring->under_way, NULL);
     bool over = begin_all(ring, count);
+    error = copy_own(ring);
     end_cancelled(ring);
     if (stop && !count && !ring->under_way) return;
-    error = over || ring->done_count ? enter_ring(ring, 0) : park_until_completion(ring);
+    if (!error)
+      error = over || ring->done_count ? enter_ring(ring, 0) : park_until_completion(ring);
     reap_completions(ring);
   }
   give_up(ring, error);

@@ -138,9 +138,22 @@ static int overflow(struct io_uring *ring) {
   return answer;
 }
 
+static uint32_t ring_transfers; /* atomic */
+
+uint32_t faults_ring_transfers(void) { return tide_load_acquire(&ring_transfers); }
+
+static void count_transfers(const struct io_uring *ring) {
+  for (unsigned at = ring->sq.sqe_head; at != ring->sq.sqe_tail; at++) {
+    const struct io_uring_sqe *entry = &ring->sq.sqes[at & ring->sq.ring_mask];
+    bool moves = entry->opcode == IORING_OP_READ || entry->opcode == IORING_OP_WRITE;
+    if (entry->user_data && moves) tide_fetch_add(&ring_transfers, 1u);
+  }
+}
+
 static int spoilt(struct io_uring *ring, unsigned wait) {
   uint32_t what;
   if (strikes(FAULT_REFUSE, &what)) return -(int)what;
+  count_transfers(ring);
   shorten_entries(ring);
   hang_entries(ring);
   bool overflows = submits_transfers(ring) && strikes(FAULT_OVERFLOW, &what);

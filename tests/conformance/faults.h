@@ -22,6 +22,8 @@ void faults_plan(enum fault fault, uint32_t times, uint32_t what);
 uint32_t faults_left(enum fault fault);
 /* Ends those that hang: through the ring they move one byte. */
 void faults_release(void);
+/* Transfers that the ring has given to the kernel, so far. Any thread. */
+uint32_t faults_ring_transfers(void);
 /* Closes what hanging took, once all of it is over. */
 void faults_end(void);
 

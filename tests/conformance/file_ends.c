@@ -228,7 +228,7 @@ static void a_close_has_a_deadline(bool threads, bool broken) {
   struct tide_file_params params = {
       .struct_size = sizeof params, .depth = 2, .force_threads = threads};
   char *word = malloc(8);
-  int words = memfd_create("words", MFD_CLOEXEC);
+  int words = rig_synchronous(memfd_create("words", MFD_CLOEXEC));
   CHECK(word && words >= 0 && write(words, "12345678", 8) == 8);
   CHECK_OK(tide_context_create(NULL, &context));
   CHECK_OK(tide_file_open(context, &params, &device));

@@ -5,6 +5,7 @@
 #include "vulkan_cells.h"
 #include "tidemark/cuda.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,8 +209,16 @@ const size_t rig_kind_count = sizeof rig_kinds / sizeof rig_kinds[0];
 
 /* ---- opening and closing -------------------------------------------------------------- */
 
+int rig_synchronous(int file) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  int again = open(path, O_RDWR | O_DSYNC | O_CLOEXEC);
+  CHECK(file >= 0 && again >= 0 && close(file) == 0);
+  return again;
+}
+
 static int open_words(void) {
-  int file = memfd_create("words", MFD_CLOEXEC);
+  int file = rig_synchronous(memfd_create("words", MFD_CLOEXEC));
   CHECK(file >= 0 && ftruncate(file, RIG_WORDS * 8) == 0);
   uint64_t *words = mmap(NULL, RIG_WORDS * 8, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   CHECK(words != MAP_FAILED);

@@ -42,6 +42,9 @@ extern const size_t rig_kind_count;
 void rig_open(struct rig *rig, const struct rig_kind *kind);
 /* All queues were destroyed. */
 void rig_close(struct rig *rig);
+/* Opens a file in memory again, so that the ring gives all its transfers to the kernel, as those of
+ * a disk. Closes the first descriptor. */
+int rig_synchronous(int file);
 /* An absolute time, that many milliseconds (scaled for sanitizers) from now. */
 uint64_t rig_later(unsigned milliseconds);
 struct tide_queue *rig_queue(struct rig *rig, const char *label, uint32_t capacity);
