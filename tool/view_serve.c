@@ -17,6 +17,7 @@
 #if defined(TIDE_HAS_PAGE)
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
@@ -48,6 +49,39 @@ struct server {
   uint32_t strangers, strangers_max;
 };
 
+/* ---- the library ------------------------------------------------------------------------ */
+
+/* microhttpd brings ten more libraries. So it is loaded when a page is served, and not whenever the
+ * tool starts. */
+#define HTTP_CALLS(X)                                                                              \
+  X(start_daemon)                                                                                  \
+  X(stop_daemon)                                                                                   \
+  X(get_connection_info)                                                                           \
+  X(get_connection_values)                                                                         \
+  X(create_response_from_buffer)                                                                   \
+  X(add_response_header)                                                                           \
+  X(queue_response)                                                                                \
+  X(destroy_response)
+
+#define HTTP_CALL(name) __typeof__(MHD_##name) *name;
+static struct { HTTP_CALLS(HTTP_CALL) } http;
+
+static bool load_call(void *library, const char *name, void *out_call) {
+  void *call = dlsym(library, name);
+  memcpy(out_call, &call, sizeof call);
+  return call != NULL;
+}
+
+/* False: the reason has been printed. */
+static bool load_http(void) {
+  void *library = dlopen("libmicrohttpd.so.12", RTLD_NOW);
+  bool good = library != NULL;
+#define LOAD_CALL(name) good = good && load_call(library, "MHD_" #name, &http.name);
+  HTTP_CALLS(LOAD_CALL)
+  if (!good) tide_tool_error("cannot serve a page: %s", dlerror());
+  return good;
+}
+
 /* ---- connections ---------------------------------------------------------------------- */
 
 static void unlink_stranger(struct server *server, struct stranger *stranger) {
@@ -65,7 +99,7 @@ static void turn_away(struct server *server, struct stranger *stranger) {
 }
 
 static int descriptor_of(struct MHD_Connection *connection) {
-  return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+  return http.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
 static uint32_t get_strangers_max(void) {
@@ -105,21 +139,21 @@ static void note_connection(void *self, struct MHD_Connection *connection, void 
 static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status,
                                      struct tide_view_bytes *body) {
   struct MHD_Response *response =
-      body ? MHD_create_response_from_buffer(body->size, body->data, MHD_RESPMEM_MUST_FREE)
-           : MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
+      body ? http.create_response_from_buffer(body->size, body->data, MHD_RESPMEM_MUST_FREE)
+           : http.create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
   if (!response) {
     if (body) free(body->data);
     return MHD_NO;
   }
-  MHD_add_response_header(response, "Content-Type",
-                          body ? "text/html; charset=utf-8" : "text/plain");
-  MHD_add_response_header(response, "Cache-Control", "no-store");
-  MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-  MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
-  MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-  if (!body) MHD_add_response_header(response, "Connection", "close");
-  enum MHD_Result result = MHD_queue_response(connection, status, response);
-  MHD_destroy_response(response);
+  http.add_response_header(response, "Content-Type",
+                           body ? "text/html; charset=utf-8" : "text/plain");
+  http.add_response_header(response, "Cache-Control", "no-store");
+  http.add_response_header(response, "X-Content-Type-Options", "nosniff");
+  http.add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+  http.add_response_header(response, "Referrer-Policy", "no-referrer");
+  if (!body) http.add_response_header(response, "Connection", "close");
+  enum MHD_Result result = http.queue_response(connection, status, response);
+  http.destroy_response(response);
   return result;
 }
 
@@ -143,7 +177,7 @@ static enum MHD_Result count_host(void *self, enum MHD_ValueKind kind, const cha
 static bool is_host_here(const struct server *server, struct MHD_Connection *connection) {
   static const char *const names[] = {"127.0.0.1", "localhost"};
   struct hosts hosts = {0, NULL};
-  MHD_get_connection_values(connection, MHD_HEADER_KIND, count_host, &hosts);
+  http.get_connection_values(connection, MHD_HEADER_KIND, count_host, &hosts);
   if (hosts.count != 1 || !hosts.last) return false;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char here[32];
@@ -175,7 +209,7 @@ static enum MHD_Result serve_request(void *self, struct MHD_Connection *connecti
       return send_response(connection, MHD_HTTP_FORBIDDEN, NULL);
     if (!is_path_right(server, path)) return send_response(connection, MHD_HTTP_NOT_FOUND, NULL);
     struct stranger *known =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+        http.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     if (known) unlink_stranger(server, known);
     return MHD_YES;
   }
@@ -280,7 +314,7 @@ bool tide_view_serve(uint16_t port, bool open, const char *path) {
   struct tide_view_bytes first = {.data = NULL};
   bool good = tide_view_make_page(&first, path); /* prints errors before the server listens */
   free(first.data);
-  if (!good || !draw_path(&server)) return false;
+  if (!good || !load_http() || !draw_path(&server)) return false;
   int listening = listen_here(&server, port);
   if (listening < 0) return false;
   sigset_t ending;
@@ -289,7 +323,7 @@ bool tide_view_serve(uint16_t port, bool open, const char *path) {
   sigaddset(&ending, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &ending, NULL);
   /* Without MHD_USE_ITC a thread that is out of descriptors would miss the end. */
-  struct MHD_Daemon *daemon = MHD_start_daemon(
+  struct MHD_Daemon *daemon = http.start_daemon(
       MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, serve_request, &server,
       MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_NOTIFY_CONNECTION, note_connection, &server,
       MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
@@ -300,7 +334,7 @@ bool tide_view_serve(uint16_t port, bool open, const char *path) {
     return false;
   }
   show_until_signal(&server, open, &ending);
-  MHD_stop_daemon(daemon); /* closes the listening socket, too */
+  http.stop_daemon(daemon); /* closes the listening socket, too */
   return true;
 }
 
