@@ -1,6 +1,6 @@
-/* turns TIDEMARK PROGRAM BY_HAND INPUT FOLDER: runs `TIDEMARK run PROGRAM` and the hand-written
- * program in turns, for some seconds, and prints a table. The outputs are compared, and removed
- * again. */
+/* turns TIDEMARK PROGRAM BY_HAND INPUT FOLDER [WIDTH HEIGHT]: runs `TIDEMARK run PROGRAM` and the
+ * hand-written program in turns, for some seconds, and prints a table. The outputs are compared,
+ * and removed again. */
 #include "measured_process.h"
 
 #include "../statistics.h"
@@ -12,7 +12,7 @@ static const double time_most = 4000; /* ms of all runs; one pair at least */
 
 struct turns {
   char folders[SIDES][PROCESS_PATH];
-  char *commands[SIDES][8];
+  char *commands[SIDES][16];
   double values[SIDES][PROCESS_VALUES][PAIRS_MOST];
   uint32_t pairs;
 };
@@ -50,24 +50,34 @@ static void print_table(struct turns *turns) {
   printf("  whole processes       time, quartiles                     switches        memory\n");
   print_side(turns, OURS, "tidemark run");
   print_side(turns, BY_HAND, "by hand");
-  printf("    ratio             %.2f", 1 / ratio.median);
+  printf("    the ratio         %.2f", 1 / ratio.median);
   if (bound > 0) printf(", at most %.2f with 95 %%", 1 / bound);
   printf("  (%u pairs in turns; the same bytes)\n", (unsigned)turns->pairs);
 }
 
+/* Remembers the command lines of both. */
+static void set_commands(struct turns *turns, int argc, char **argv) {
+  static char settings[4][PROCESS_PATH + 8];
+  char *width = argc > 7 ? argv[6] : NULL, *height = argc > 7 ? argv[7] : NULL;
+  char *ours[] = {argv[1],     "run",   argv[2],     "--set", settings[0], "--set",
+                  settings[1], "--set", settings[2], "--set", settings[3], NULL};
+  char *by_hand[] = {argv[3], argv[4], turns->folders[BY_HAND], width, height, NULL};
+  snprintf(settings[0], sizeof settings[0], "output=%s", turns->folders[OURS]);
+  snprintf(settings[1], sizeof settings[1], "input=%s", argv[4]);
+  snprintf(settings[2], sizeof settings[2], "width=%s", width ? width : "16384");
+  snprintf(settings[3], sizeof settings[3], "height=%s", height ? height : "16384");
+  memcpy(turns->commands[OURS], ours, sizeof ours);
+  memcpy(turns->commands[BY_HAND], by_hand, sizeof by_hand);
+}
+
 int main(int argc, char **argv) {
   static struct turns turns;
-  static char setting[PROCESS_PATH + 8];
-  if (argc != 6) return 2;
+  if (argc != 6 && argc != 8) return 2;
   for (int side = 0; side < SIDES; side++) {
     snprintf(turns.folders[side], PROCESS_PATH, "%s/%s", argv[5], side ? "by-hand" : "tidemark");
     if (mkdir(turns.folders[side], 0777) != 0 && errno != EEXIST) return 1;
   }
-  snprintf(setting, sizeof setting, "output=%s", turns.folders[OURS]);
-  char *ours[] = {argv[1], "run", argv[2], "--set", setting, NULL};
-  char *by_hand[] = {argv[3], argv[4], turns.folders[BY_HAND], NULL};
-  memcpy(turns.commands[OURS], ours, sizeof ours);
-  memcpy(turns.commands[BY_HAND], by_hand, sizeof by_hand);
+  set_commands(&turns, argc, argv);
   bool good = true;
   for (double took = 0; good && turns.pairs < PAIRS_MOST && took < time_most;)
     good = run_pair(&turns, &took);
