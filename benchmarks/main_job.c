@@ -89,7 +89,6 @@ static const char *measure(const void *what, unsigned side, double *out) {
   char right[PATH_MAX];
   snprintf(right, sizeof right, "%s/main_job/right", bench_folder());
   BENCH_CHECK(process_remove_outputs(output));
-  if (place == &disk) sync();
   if (!process_measure(side ? theirs : ours, out)) bench_wrong(program);
   if (!process_same_outputs(output, right)) bench_wrong("the outputs are the same");
   return NULL;

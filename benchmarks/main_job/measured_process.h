@@ -81,9 +81,14 @@ static inline bool process_remove_one(const char *path, const char *other) {
   return unlink(path) == 0 || errno == ENOENT;
 }
 
-/* Removes a folder's outputs: a process that replaces them would also pay for their end. */
+/* Removes a folder's outputs, and waits until the disk has done so: else the next process would pay
+ * for that. */
 static inline bool process_remove_outputs(const char *folder) {
-  return process_each_output(folder, folder, process_remove_one);
+  bool good = process_each_output(folder, folder, process_remove_one);
+  int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  good = good && descriptor >= 0 && syncfs(descriptor) == 0;
+  if (descriptor >= 0) close(descriptor);
+  return good;
 }
 
 static inline bool process_same_outputs(const char *folder, const char *other) {
