@@ -189,6 +189,16 @@ static enum tide_status submit_operation(struct tide_run *run, const struct tide
   return status;
 }
 
+/* True for a nop, which needs no worker: without a body it ends as soon as its waits are over. A
+ * paused run keeps its body, since there nothing may end before all is submitted. */
+static bool ends_at_once(const struct tide_run *run, const struct tide_step *step) {
+  const struct tide_body *body = step->body;
+  const struct tide_plan_queue *queue = &run->tables->queues[step->queue];
+  if (body->param_count || strcmp(body->class_.name, "nop") != 0) return false;
+  return !run->params.paused && !run->params.stand_in &&
+         strcmp(run->tables->devices[queue->device].kind, "cpu") == 0;
+}
+
 static enum tide_status do_operation(struct tide_run *run, const struct tide_step *step,
                                      struct tide_diag *diag) {
   struct tide_run_queue *queue = &run->queues[step->queue];
@@ -204,7 +214,7 @@ static enum tide_status do_operation(struct tide_run *run, const struct tide_ste
       .signals = run->signals,
       .signal_count = step->signal_count,
       .buffers = uses,
-      .body = &step->body->class_,
+      .body = ends_at_once(run, step) ? NULL : &step->body->class_,
       .arguments = arguments,
       .arguments_size = step->body->param_count * sizeof arguments[0],
   };
