@@ -155,13 +155,15 @@ static bool take_lane(struct writing *w, struct track *track, struct slice *slic
   return true;
 }
 
-/* A slice begins with the start, or with the submission to a device that runs ahead. */
+/* A slice begins with the start, or with the submission to a device that runs ahead. An operation
+ * without a body has no start: its slice is empty. */
 static bool makes_slice(uint8_t kind) {
   return kind == TIDE_EVENT_START || kind == TIDE_EVENT_OUT || kind == TIDE_EVENT_FINISH;
 }
 
 static bool gather_slices(struct writing *w) {
   const struct tide_trace *trace = w->trace;
+  bool whole = tide_trace_first(trace) == 0; /* no start was lost */
   for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
     const struct tide_traced *event = tide_trace_at(trace, i);
     if (!makes_slice(event->kind)) continue;
@@ -171,8 +173,9 @@ static bool gather_slices(struct writing *w) {
     struct slice *slice = make_slice(w, event->axis, event->epoch);
     slice->track = (uint32_t)(track - w->tracks);
     slice->event = i;
-    if (event->kind == TIDE_EVENT_FINISH) slice->end = event->time;
-    else slice->start = event->time;
+    bool is_end = event->kind == TIDE_EVENT_FINISH;
+    *(is_end ? &slice->end : &slice->start) = event->time;
+    if (is_end && whole && !slice->start && !event->status) slice->start = event->time;
     slice->is_out |= event->kind == TIDE_EVENT_OUT;
   }
   /* Starts come in order within a queue, so a lane is free when its last slice has ended. */
