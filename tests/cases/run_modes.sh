@@ -142,6 +142,15 @@ run work 0 --paused --stats --quiet-time && cp said first && run work 0 --paused
   if cmp -s first said; then pass paused_is_repeatable; else fail paused_is_repeatable "$(diff first said)"; fi
 run work 0 --memory 128K && pass memory_is_enough
 
+# A nop needs no worker.
+program nops <<'P'
+for k in 0..100 {
+  q: nop wait u >= k signal t = k+1
+  r: nop wait t >= k+1 signal u = k+1
+}
+P
+run nops 0 --check --stats && expect nops_wake_no_worker 'picked 0, devices woken 0,' said
+
 # ---- memory: within a limit queues wait for one another's, without one they do not
 program lanes <<'E'
 param rounds = 12
