@@ -5,9 +5,9 @@
  * event descriptor. Transfers of descriptors that may never be ready go to the streams (stream.h),
  * so every slot holds the transfer of a file, which the kernel ends by itself.
  *
- * Copies. Some transfers are copies that the kernel would hand to a thread of its own: small writes,
- * and all transfers of files in memory. The ring's thread does small ones itself, and of the others
- * one at a time, while nothing else is to be done.
+ * Copies. Some transfers are copies that the kernel would hand to a thread of its own: small
+ * writes, and all transfers of files in memory. The ring's thread does small ones itself, and of
+ * the others one at a time, while nothing else is to be done.
  *
  * Cancellation. A cancelled transfer is cancelled in the kernel (IORING_OP_ASYNC_CANCEL),
  * repeatedly until its completion comes: until then the kernel uses its memory.
