@@ -103,6 +103,9 @@ struct tide_body_class {
   bool waits_inside;
   /* The body only fails. A simulation, which runs no bodies, then fails the operation too. */
   bool fails;
+  /* The body does nothing. A program (program.h) submits its operations to a cpu device without a
+   * body: they end as soon as their waits are over, and wake no worker. */
+  bool empty;
 };
 
 #define TIDE_ARGUMENTS_MAX 192 /* bytes of arguments that an operation copies */

@@ -75,8 +75,8 @@ static const struct tide_param write_[] = {FILE_("file"), NUMBER("offset"), IN("
 /* Also for a Vulkan device. */
 #define VULKAN(body)                                                                               \
   { .name = #body, .host = RUN(body), .ops = COMMANDS(body) }
-#define NON_BLOCKING(body)                                                                         \
-  { .name = #body, .host = RUN(body), .ops = COMMANDS(body), .non_blocking = true }
+#define EMPTY(body)                                                                                \
+  { .name = #body, .host = RUN(body), .ops = COMMANDS(body), .non_blocking = true, .empty = true }
 #define STORAGE(body, file_ops)                                                                    \
   { .name = #body, .host = RUN(body), .ops = &file_ops.ops }
 
@@ -101,7 +101,7 @@ static const struct tide_body bodies[] = {
     {VULKAN(gemm), WITH(gemm), "c += a * b, n x n floats, by rows"},
     {HOST(hash), WITH(hash), "out = the 8-byte XXH3 digest of from"},
     {HOST(iota), WITH(iota), "64-bit words start, start + 1, ..."},
-    {NON_BLOCKING(nop), NONE, "nothing"},
+    {EMPTY(nop), NONE, "nothing"},
     {HOST(png_read), WITH(png_read), "decodes a PNG file to 8-bit rows; 0 = any width or height"},
     {HOST(png_write), WITH(png_write), "8-bit rows, 1 to 4 channels, to a PNG file"},
     {STORAGE(read, read_ops), WITH(read_), "reads the whole buffer from a file"},

@@ -189,13 +189,11 @@ static enum tide_status submit_operation(struct tide_run *run, const struct tide
   return status;
 }
 
-/* True for a nop, which needs no worker: without a body it ends as soon as its waits are over. A
- * paused run keeps its body, since there nothing may end before all is submitted. */
+/* True for an operation that needs no worker: without a body it ends as soon as its waits are over.
+ * A paused run keeps the body, since there nothing may end before all is submitted. */
 static bool ends_at_once(const struct tide_run *run, const struct tide_step *step) {
-  const struct tide_body *body = step->body;
   const struct tide_plan_queue *queue = &run->tables->queues[step->queue];
-  if (body->param_count || strcmp(body->class_.name, "nop") != 0) return false;
-  return !run->params.paused && !run->params.stand_in &&
+  return step->body->class_.empty && !run->params.paused && !run->params.stand_in &&
          strcmp(run->tables->devices[queue->device].kind, "cpu") == 0;
 }
 
