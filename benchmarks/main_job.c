@@ -113,8 +113,8 @@ static void *use_disk(void) {
 
 static void leave(void *state) {
   const struct place *place = state;
-  if (!run_shell("rm -rf '%s/out' && { rmdir '%s' 2>/dev/null || true; }", place->folder,
-                 place->folder))
+  if (!run_shell("rm -rf '%s/out' '%s/main_job.log' && { rmdir '%s' 2>/dev/null || true; }",
+                 place->folder, place->folder, place->folder))
     bench_note("%s is left", place->folder);
 }
 
