@@ -93,13 +93,17 @@ struct tide_timeline_params {
   const char *label; /* copied, cut at 31 bytes; may be NULL */
   enum tide_scope scope;
   uint64_t initial;     /* the initial value, which has no record */
-  uint32_t history;     /* reached records to keep; 0: 16; rounded up to a power of two */
+  uint32_t history;     /* reached records to keep, rounded up to a power of two. 0: the newest one,
+                           and room for 16 once operations are submitted that will signal */
   bool operations_only; /* only operations signal it. Host signals are refused, and a wait may
                            therefore be raised to the value of the record that will satisfy it. */
 };
 
 /* Creates a timeline with one owner, the caller. The caller ends it by release or destroy.
- * Allocates all memory that the timeline will ever need. NULL params select the defaults.
+ * Allocates memory for the records if params->history is given. If not, the timeline takes 512
+ * bytes: a record of a host signal then lists only the signaller, and is tainted unless the rest of
+ * its past has finished. The room for more records is allocated by submits; without memory look-ups
+ * are coarser. NULL params select the defaults.
  * - TIDE_NOMEM
  * - TIDE_INVALID: no such scope, or a history above 2^24
  * - TIDE_UNSUPPORTED: TIDE_SCOPE_SYSTEM; waiters and calls of this timeline lie in this process,

@@ -4,6 +4,7 @@
 #define TIDE_SCHED_SCHEDULER_PASS_H
 
 #include "sched/scheduler_state.h"
+#include "timeline/history.h"
 
 static inline const struct tide_platform *tide_sched_platform(const struct tide_sched *sched) {
   return sched->context->platform;
@@ -11,7 +12,7 @@ static inline const struct tide_platform *tide_sched_platform(const struct tide_
 
 /* A waiting operation holds its timelines, a signalling one owns them. The scheduler's lock guards
  * these counts; only the first and the last operation touch the timeline's atomic ones. */
-static inline void tide_sched_count_in(struct tide_timeline *timeline, uint64_t *operations,
+static inline void tide_sched_count_in(struct tide_timeline *timeline, uint32_t *operations,
                                        uint32_t *references) {
   if ((*operations)++ > 0) return;
   tide_fetch_add(references, 1u);
@@ -24,8 +25,10 @@ static inline void tide_sched_let_go(struct tide_timeline *timeline) {
   if (--timeline->awaiting == 0 && tide_timeline_let_go_locked(timeline, false))
     tide_timeline_free(timeline);
 }
+/* Called by submits: also makes room for the record of the signal. */
 static inline void tide_sched_own(struct tide_timeline *timeline) {
   tide_sched_count_in(timeline, &timeline->signalling, &timeline->owners);
+  if (__builtin_expect(timeline->grows, 0)) tide_history_grow(timeline);
 }
 /* Drops the last owning reference, which may fail the timeline's waiters (TIDE_CANCELLED). */
 void tide_sched_disown_last(struct tide_sched *sched, struct tide_timeline *timeline);

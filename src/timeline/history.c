@@ -2,8 +2,8 @@
 #include "base/alloc.h"
 #include "causal/frontier.h"
 
-/* A slot: this head, then a frontier of the context's capacity. One slot beside the ring keeps the
- * newest tracked record when external ones push it out. */
+/* A slot: this head, then a frontier. One slot beside the ring keeps the newest tracked record when
+ * external ones push it out. */
 struct slot {
   uint64_t value;
   tide_axis axis; /* 0: external */
@@ -11,39 +11,96 @@ struct slot {
   struct tide_frontier frontier;
 };
 
+#define SLOT_SIZE(capacity)                                                                        \
+  (sizeof(struct slot) - sizeof(struct tide_frontier) + tide_frontier_size(capacity))
+#define FIRST_CAPACITY 1 /* entries of the timeline's own slot */
+_Static_assert(sizeof(struct slot) + 2 * sizeof(uint64_t) * FIRST_CAPACITY == TIDE_FIRST_SLOT_SIZE,
+               "the first slot has one entry");
+#define HISTORY_MOST (1u << 24)
+#define HISTORY_DEFAULT 16u
+
 static struct slot *slot_at(const struct tide_timeline *timeline, uint64_t number) {
   return (struct slot *)(void *)(timeline->slots +
                                  (number & (timeline->history - 1)) * timeline->slot_size);
 }
 
+/* Not for the timeline's own slot, which is the whole ring. */
 static struct slot *kept_slot(const struct tide_timeline *timeline) {
   return (struct slot *)(void *)(timeline->slots + (size_t)timeline->history * timeline->slot_size);
 }
 
-enum tide_status tide_history_init(struct tide_timeline *timeline, uint32_t history) {
-  uint32_t size = 1;
-  if (history > 1u << 24) return TIDE_INVALID;
-  while (size < history) size *= 2;
+static bool has_one_slot(const struct tide_timeline *timeline) {
+  return timeline->slots == timeline->first_slot;
+}
+
+/* Makes the ring of `size` empty slots. False: no memory, and the old ring stays. */
+static bool make_ring(struct tide_timeline *timeline, uint32_t size) {
   uint8_t capacity = timeline->context->frontier_capacity;
+  size_t slot_size = SLOT_SIZE(capacity);
+  unsigned char *slots = tide_alloc(timeline->context->allocator, (size_t)size + 1, slot_size);
+  if (!slots) return false;
+  timeline->slots = slots;
+  timeline->slot_size = (uint16_t)slot_size;
   timeline->history = size;
-  timeline->slot_size =
-      sizeof(struct slot) - sizeof(struct tide_frontier) + tide_frontier_size(capacity);
-  timeline->slots = tide_alloc(timeline->context->allocator, (size_t)size + 1, timeline->slot_size);
-  if (!timeline->slots) return TIDE_NOMEM;
   for (uint64_t i = 0; i < size; i++) tide_frontier_init(&slot_at(timeline, i)->frontier, capacity);
   tide_frontier_init(&kept_slot(timeline)->frontier, capacity);
+  return true;
+}
+
+enum tide_status tide_history_init(struct tide_timeline *timeline, uint32_t history) {
+  uint32_t size = 1;
+  if (history > HISTORY_MOST) return TIDE_INVALID;
+  if (history > 0) {
+    while (size < history) size *= 2;
+    return make_ring(timeline, size) ? TIDE_OK : TIDE_NOMEM;
+  }
+  timeline->grows = true;
+  timeline->slots = timeline->first_slot;
+  timeline->slot_size = TIDE_FIRST_SLOT_SIZE;
+  timeline->history = 1;
+  tide_frontier_init(&slot_at(timeline, 0)->frontier, FIRST_CAPACITY);
   return TIDE_OK;
 }
 
+static void free_ring(const struct tide_timeline *timeline, unsigned char *slots, uint32_t size) {
+  if (slots != timeline->first_slot)
+    tide_free(timeline->context->allocator, slots, (size_t)size + 1, timeline->slot_size);
+}
+
 void tide_history_fini(struct tide_timeline *timeline) {
-  tide_free(timeline->context->allocator, timeline->slots, (size_t)timeline->history + 1,
-            timeline->slot_size);
+  free_ring(timeline, timeline->slots, timeline->history);
+}
+
+static void move_slot(struct slot *to, const struct slot *from) {
+  to->value = from->value;
+  to->axis = from->axis;
+  to->epoch = from->epoch;
+  tide_frontier_copy(&to->frontier, &from->frontier, NULL);
+}
+
+void tide_history_grow(struct tide_timeline *timeline) {
+  unsigned char *slots = timeline->slots;
+  size_t slot_size = timeline->slot_size;
+  uint32_t size = timeline->history;
+  const uint64_t *external = timeline->newest_external;
+  uint64_t count = timeline->newest - timeline->oldest;
+  if (!has_one_slot(timeline) && count + timeline->signalling <= size) return;
+  if (!make_ring(timeline, 2 * size)) return;
+  for (uint64_t i = timeline->oldest; i < timeline->newest; i++) {
+    const struct slot *from = (const void *)(slots + (i & (size - 1)) * slot_size);
+    struct slot *to = slot_at(timeline, i);
+    move_slot(to, from);
+    if (external == &from->value) timeline->newest_external = &to->value;
+  }
+  if (timeline->kept) move_slot(kept_slot(timeline), (const void *)(slots + size * slot_size));
+  free_ring(timeline, slots, size);
+  timeline->grows = timeline->history < HISTORY_DEFAULT;
 }
 
 static void drop_oldest(struct tide_timeline *timeline) {
   struct slot *slot = slot_at(timeline, timeline->oldest);
-  timeline->dropped = slot->value;
-  if (timeline->tracked == timeline->oldest + 1) {
+  if (timeline->dropped < slot->value) timeline->dropped = slot->value;
+  if (timeline->tracked == timeline->oldest + 1 && !has_one_slot(timeline)) {
     memcpy(kept_slot(timeline), slot, timeline->slot_size);
     timeline->kept = true;
   }
@@ -63,10 +120,17 @@ static inline struct slot *next_slot(struct tide_timeline *timeline) {
 }
 
 /* Consecutive external values share one slot, with the last value: none of them carries
- * knowledge. */
+ * knowledge. With only one slot, a tracked record stays in it, and the external one is dropped. */
 void tide_history_push_external(struct tide_timeline *timeline, uint64_t value) {
   struct slot *slot = slot_at(timeline, timeline->newest - 1);
-  if (timeline->newest == timeline->oldest || slot->axis) slot = next_slot(timeline);
+  bool is_empty = timeline->newest == timeline->oldest;
+  if (!is_empty && slot->axis && has_one_slot(timeline)) {
+    settle_newest(timeline);
+    timeline->dropped = value;
+    timeline->newest_external = &timeline->dropped;
+    return;
+  }
+  if (is_empty || slot->axis) slot = next_slot(timeline);
   slot->value = value;
   slot->axis = 0;
   timeline->newest_external = &slot->value;
@@ -142,5 +206,6 @@ bool tide_history_find(const struct tide_timeline *timeline, uint64_t value,
   if (coarse)
     while (number < timeline->newest && !slot_at(timeline, number)->axis) number++;
   if (number >= timeline->newest) return false;
-  return view_slot(slot_at(timeline, number), coarse, out_view);
+  const struct slot *slot = slot_at(timeline, number);
+  return view_slot(slot, coarse && slot->value != value, out_view);
 }

@@ -77,7 +77,7 @@ enum tide_status tide_timeline_make(struct tide_context *context,
   timeline->operations_only = params->operations_only;
   timeline->initial = timeline->reached.value = params->initial;
   tide_timeline_refresh(timeline);
-  enum tide_status status = tide_history_init(timeline, params->history ? params->history : 16);
+  enum tide_status status = tide_history_init(timeline, params->history);
   if (status != TIDE_OK) {
     tide_free(context->allocator, timeline, 1, sizeof *timeline);
     return status;
@@ -154,7 +154,7 @@ void tide_timeline_destroy(struct tide_timeline *timeline) {
 
 const char *tide_timeline_label(const struct tide_timeline *timeline) { return timeline->label; }
 enum tide_scope tide_timeline_scope(const struct tide_timeline *timeline) {
-  return timeline->scope;
+  return (enum tide_scope)timeline->scope;
 }
 
 uint64_t tide_timeline_query(const struct tide_timeline *timeline) {

@@ -53,6 +53,9 @@ struct tide_record_source {
   bool (*find)(void *self, uint64_t value, struct tide_record_view *out_view);
 };
 
+/* The size of a slot whose frontier has one entry: see history.c. */
+#define TIDE_FIRST_SLOT_SIZE 48
+
 /* A timeline. The first two cache lines hold the fields that host calls use; an external signal
  * needs the first line and the context. */
 struct tide_timeline {
@@ -71,29 +74,31 @@ struct tide_timeline {
   uint64_t host_limit; /* a host may signal below it: no failed, pending or reserved value is below;
                           0: hosts may not signal */
   uint32_t status;
-  enum tide_scope scope;
+  uint8_t scope; /* enum tide_scope */
+  bool operations_only : 1;
+  bool kept : 1;          /* the last slot is in use */
+  bool gone : 1;          /* the broken ranges are lost: see tide_pending_forget_all_locked */
+  bool grows : 1;         /* the ring may grow: see history.h */
+  uint16_t slot_size;     /* of the ring below */
   uint32_t vain_spins;    /* atomic; vain spins since the last useful one: see wait.c */
   bool ends_singly;       /* the values end one by one: see pending_value.h */
   bool was_held, orphan;  /* see tide_timeline_hold_locked */
   bool is_watched;        /* `watch` is set */
   bool awaits_promise;    /* `promised` has a waiter */
-  uint32_t held;          /* references of points; the last field in the two lines */
+  uint32_t held;          /* references of points */
+  uint32_t owners;        /* hosts that may signal, and one for all operations that will; the last
+                             field in the two lines */
   uint64_t number;        /* number in the context, in order of creation */
   uint64_t lowest_broken; /* the lowest broken value; UINT64_MAX: none */
   struct tide_tree pending_values;
-  struct tide_tree pending;     /* struct tide_record, by value */
-  struct tide_tree reserved;    /* struct tide_record of held operations */
-  struct tide_counter promised; /* waiters for a pending record; its value is unused */
-  uint32_t owners;              /* hosts that may signal, and one for all operations that will */
-  bool operations_only;
-  bool kept; /* the last slot is in use */
-  bool gone; /* the broken ranges are lost: see tide_pending_forget_all_locked */
-  uint64_t awaiting, signalling; /* numbers of waits and signals of operations: sched's */
-  uint64_t held_waits; /* number of waits of held operations, and their largest value: sched's */
+  struct tide_tree pending;      /* struct tide_record, by value */
+  struct tide_tree reserved;     /* struct tide_record of held operations */
+  struct tide_counter promised;  /* waiters for a pending record; its value is unused */
+  uint32_t awaiting, signalling; /* numbers of waits and signals of operations: sched's */
+  uint32_t held_waits; /* number of waits of held operations, and their largest value: sched's */
+  uint32_t history;    /* the ring's records */
   uint64_t held_most;
-  struct tide_cause *cause;    /* the first failure's; NULL: no operation failed, or no memory */
-  const void *home;            /* the queue or device that a narrow scope is bound to: sched's */
-  uint64_t batch, batch_value; /* sched's, while it checks several submits at once */
+  struct tide_cause *cause; /* the first failure's; NULL: no operation failed, or no memory */
   const struct tide_record_source *source; /* NULL: the ring below */
   union {
     void *source_self;
@@ -101,14 +106,20 @@ struct tide_timeline {
   };
   uint64_t initial;
   /* The ring: records `oldest` .. `newest`-1, each at slot number % history. */
-  uint32_t history, slot_size;
   uint64_t oldest, newest;
   uint64_t tracked;     /* number + 1 of the newest tracked record; 0: none */
   uint64_t dropped;     /* the highest value that fell out of the ring */
   unsigned char *slots; /* history + 1 of them; the last keeps the newest tracked record */
-  struct tide_tree broken_ranges; /* if values end one by one: see pending_value.h */
+  union {
+    struct tide_tree broken_ranges; /* if values end one by one: see pending_value.h */
+    struct {
+      const void *home; /* the queue or device that a narrow scope is bound to: sched's */
+      uint64_t batch, batch_value; /* sched's, while it checks several submits at once */
+    };
+  };
   char label[TIDE_LABEL_SIZE];
-  struct tide_owned owned; /* owned by the context, if the user made it */
+  struct tide_owned owned;                        /* owned by the context, if the user made it */
+  unsigned char first_slot[TIDE_FIRST_SLOT_SIZE]; /* the ring, until it grows */
 };
 
 _Static_assert(sizeof(struct tide_timeline) <= 512, "small things are small");

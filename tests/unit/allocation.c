@@ -77,7 +77,9 @@ static enum tide_status open_checked_life(struct life *life, uint64_t fail_at, b
     status = tide_device_open(life->context, &backend, "inline", &life->device);
   for (int i = 0; i < 2 && status == TIDE_OK; i++) {
     status = tide_queue_create(life->device, &queue, &life->queues[i]);
-    if (status == TIDE_OK) status = tide_timeline_create(life->context, NULL, &life->timelines[i]);
+    if (status == TIDE_OK)
+      status = tide_timeline_create(life->context, TIDE_PARAMS(tide_timeline_params, .history = 16),
+                                    &life->timelines[i]);
   }
   if (status == TIDE_OK) status = tide_timeline_create(life->context, NULL, &life->gate);
   if (status == TIDE_OK) status = tide_pool_create(life->context, &pool, &life->pool);

@@ -145,7 +145,7 @@ TEST(failing) {
 
 TEST(records) {
   open_context(16);
-  struct tide_timeline *t = make(1, 0), *u = make(0, 0);
+  struct tide_timeline *t = make(1, 16), *u = make(0, 0);
   struct host a, b;
   host_open(&a);
   host_open(&b);
@@ -185,7 +185,7 @@ TEST(records) {
  * few enough they are all the same. */
 TEST(records_of_wide_positions) {
   open_context(16);
-  struct tide_timeline *t = make(0, 0);
+  struct tide_timeline *t = make(0, 16);
   struct host a;
   host_open(&a);
   tide_frontier_init(&a.known.frontier, 64);
