@@ -59,7 +59,8 @@
  *
  * Memory. Everything that points need is allocated with the domain, the client, the timeline or the
  * compound, with fixed capacities. Promising, keeping, breaking and waiting never allocate; they
- * return TIDE_FULL.
+ * return TIDE_FULL. The exception: a timeline of the default capacity is created for one promise,
+ * and the first promise beside another one allocates the rest.
  *
  * Threads: one lock, the scheduler's, guards all points of a context. Callbacks run without it.
  *
@@ -169,7 +170,8 @@ struct tide_future;
 struct tide_future_params {
   size_t struct_size;
   const char *label;
-  uint32_t capacity; /* outstanding promises, and remembered ranges of broken values; 0: 16 */
+  uint32_t capacity; /* outstanding promises, and remembered ranges of broken values; 0: 16, of
+                        which all but one are allocated when needed */
   uint64_t initial;  /* the first promise is for the next value */
 };
 
@@ -184,7 +186,8 @@ tide_future_create(struct tide_client *client, const struct tide_future_params *
  * TIDE_NOT_FOUND. NULL is fine. */
 TIDE_API void tide_future_destroy(struct tide_future *future);
 /* Promises the next value, to be queued before `deadline` (absolute; 0: the domain's default;
- * clamped to the domain's longest). TIDE_FULL: the capacity is used up by outstanding promises;
+ * clamped to the domain's longest). TIDE_NOMEM, with the default capacity only: see above;
+ * TIDE_FULL: the capacity is used up by outstanding promises;
  * TIDE_EXHAUSTED: the capacity is used up by broken values (create another timeline), or the values
  * ran out. */
 TIDE_API TIDE_MUST_CHECK enum tide_status

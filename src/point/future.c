@@ -5,6 +5,8 @@
 #include "causal/tracker.h"
 #include "point/point_state.h"
 
+#define CAPACITY_DEFAULT 16
+
 static struct tide_promise *promise_of_pending(struct tide_pending_value *pending) {
   return TIDE_CONTAINER(pending, struct tide_promise, unmet.pending);
 }
@@ -16,9 +18,8 @@ static void give_back(struct tide_promise *promise) {
   future->returned++;
 }
 
-static void free_storage(const struct tide_allocator *allocator, struct tide_future *future,
-                         struct tide_promise *promises, uint32_t capacity) {
-  tide_free(allocator, promises, capacity, sizeof *promises);
+static void free_storage(const struct tide_allocator *allocator, struct tide_future *future) {
+  tide_free(allocator, future->more, future->capacity - 1, sizeof *future->more);
   tide_free(allocator, future, 1, sizeof *future);
 }
 
@@ -38,7 +39,7 @@ static __attribute__((noinline)) void free_future(struct tide_future *future,
   tide_list_remove(&future->in_channel);
   tide_pending_forget_all_locked(future->timeline);
   tide_timeline_release(future->timeline);
-  free_storage(allocator, future, future->promises, future->capacity);
+  free_storage(allocator, future);
 }
 
 static void uncount_promise(struct tide_promise *promise) {
@@ -173,7 +174,6 @@ static enum tide_status open_future(struct tide_future *future, struct tide_chan
   if (status == TIDE_OK)
     status = tide_slot_take(points, future->client, TIDE_SLOT_FUTURE, future, &future->slot);
   if (status == TIDE_OK) {
-    future->generation = points->slots[future->slot].generation;
     tide_list_push_back(&future->client->futures, &future->link);
     future->channel = channel;
     future->by_commands = channel != NULL;
@@ -183,56 +183,54 @@ static enum tide_status open_future(struct tide_future *future, struct tide_chan
   return status;
 }
 
-/* Puts all promises on the free list, the last one on top. The future timeline is allocated right
- * behind the array, so the first promises in use mostly share its page. */
-static void put_promises(struct tide_future *future, struct tide_promise *promises) {
-  future->promises = promises;
-  for (uint32_t i = 0; i < future->capacity; i++) {
-    promises[i].future = future;
-    promises[i].unmet.timeline = future->timeline;
-    promises[i].seen = true; /* the dependency node is not initialized */
-    give_back(&promises[i]);
-  }
-  future->returned = 0;
+static void put_promise(struct tide_future *future, struct tide_promise *promise) {
+  promise->future = future;
+  promise->unmet.timeline = future->timeline;
+  promise->seen = true; /* the dependency node is not initialized */
+  promise->next = future->free;
+  future->free = promise;
+}
+
+/* Allocates all promises but the first, which lies in the future timeline. The free list begins
+ * with the lowest addresses. */
+static enum tide_status add_promises(struct tide_future *future) {
+  const struct tide_allocator *allocator = future->points->context->allocator;
+  if (future->more || future->capacity == 1) return TIDE_OK;
+  future->more = tide_alloc(allocator, future->capacity - 1, sizeof *future->more);
+  if (!future->more) return TIDE_NOMEM;
+  for (uint32_t i = future->capacity - 1; i-- > 0;) put_promise(future, &future->more[i]);
+  return TIDE_OK;
 }
 
 enum tide_status tide_future_create_on(struct tide_client *client, struct tide_channel *channel,
                                        const struct tide_future_params *params,
                                        struct tide_future **out_future) {
   struct tide_future_params own;
-  enum tide_status known = tide_params_copy(&own, sizeof own, params);
-  if (known != TIDE_OK) return known;
+  enum tide_status status = tide_params_copy(&own, sizeof own, params);
+  if (status != TIDE_OK) return status;
   params = &own;
-  uint32_t capacity = params->capacity ? params->capacity : 16;
-  if (capacity > TIDE_FUTURE_MOST) return TIDE_INVALID;
+  if (params->capacity > TIDE_FUTURE_MOST) return TIDE_INVALID;
   struct tide_context *context = client->points->context;
-  const struct tide_allocator *allocator = context->allocator;
-  struct tide_promise *promises = tide_alloc(allocator, capacity, sizeof *promises);
-  struct tide_future *future = tide_alloc(allocator, 1, sizeof *future);
-  struct tide_timeline *values = NULL;
+  struct tide_future *future = tide_alloc(context->allocator, 1, sizeof *future);
+  if (!future) return TIDE_NOMEM;
   struct tide_timeline_params timeline = {
       .struct_size = sizeof timeline, .label = params->label, .initial = params->initial};
-  enum tide_status status =
-      promises && future ? tide_timeline_create_single(context, &timeline, &values) : TIDE_NOMEM;
-  if (status == TIDE_OK) {
-    *future = (struct tide_future){.points = client->points,
-                                   .client = client,
-                                   .timeline = values,
-                                   .capacity = capacity,
-                                   .initial = params->initial,
-                                   .newest = params->initial,
-                                   .newest_queued = params->initial};
-    tide_list_init(&future->link);
-    tide_list_init(&future->in_channel);
-    put_promises(future, promises);
-    status = open_future(future, channel);
-  }
+  future->points = client->points;
+  future->client = client;
+  future->capacity = params->capacity ? params->capacity : CAPACITY_DEFAULT;
+  future->newest = future->newest_queued = params->initial;
+  tide_list_init(&future->link);
+  tide_list_init(&future->in_channel);
+  status = tide_timeline_create_single(context, &timeline, &future->timeline);
+  if (status == TIDE_OK && params->capacity) status = add_promises(future);
+  if (status == TIDE_OK) put_promise(future, &future->first);
+  if (status == TIDE_OK) status = open_future(future, channel);
   if (status == TIDE_OK) {
     *out_future = future;
     return TIDE_OK;
   }
-  tide_timeline_release(values);
-  free_storage(allocator, future, promises, capacity);
+  tide_timeline_release(future->timeline);
+  free_storage(context->allocator, future);
   return status;
 }
 
@@ -264,7 +262,9 @@ static void end_future(struct tide_future *future, enum tide_status cause,
 void tide_future_orphan(struct tide_future *future, enum tide_status cause,
                         struct tide_fired *fired) {
   break_owed(future, cause, fired);
-  for (uint32_t i = 0; i < future->capacity; i++) future->promises[i].unmet.client = NULL;
+  uint32_t more = future->more ? future->capacity - 1u : 0;
+  future->first.unmet.client = NULL;
+  for (uint32_t i = 0; i < more; i++) future->more[i].unmet.client = NULL;
   tide_list_remove(&future->link);
   future->client = NULL;
   future->points->orphans++;
@@ -290,7 +290,7 @@ void tide_future_give_up(struct tide_points *points, struct tide_point name,
 static void close_future(struct tide_future *future, enum tide_status cause,
                          struct tide_fired *fired) {
   if (future->closed) return;
-  future->closed = (uint32_t)cause;
+  future->closed = (uint8_t)cause;
   if (future->newest == UINT64_MAX) return;
   tide_timeline_fail_locked(future->timeline, future->newest + 1, cause, NULL, fired);
   tide_points_notify_none(future->points, future, future->newest + 1, fired);
@@ -335,6 +335,7 @@ promise_locked(struct tide_future *future, uint64_t deadline, struct tide_point 
   if (future->closed) return (enum tide_status)future->closed;
   if (future->gone) return TIDE_CANCELLED; /* the name stays valid while promises are pending */
   if (future->newest == UINT64_MAX) return TIDE_EXHAUSTED;
+  if (!future->free && add_promises(future) != TIDE_OK) return TIDE_NOMEM;
   struct tide_promise *promise = future->free;
   if (!promise) return future->open ? TIDE_FULL : TIDE_EXHAUSTED;
   future->free = promise->next;
@@ -343,7 +344,7 @@ promise_locked(struct tide_future *future, uint64_t deadline, struct tide_point 
   tide_unmet_begin(future->points, &promise->unmet, future->client, ++future->newest, deadline);
   *out_point = (struct tide_point){.domain = future->points->domain,
                                    .timeline = future->slot,
-                                   .generation = future->generation,
+                                   .generation = tide_future_generation(future),
                                    .value = future->newest};
   return TIDE_OK;
 }

@@ -151,10 +151,9 @@ struct tide_promise {
   struct tide_link in_command;
 };
 
-/* The fields that every promise touches are in the first cache line and at the start of the
- * second. */
+/* The fields that every promise touches are in the first cache line and in the first promise. */
 struct tide_future {
-  _Alignas(TIDE_CACHE_LINE) struct tide_points *points;
+  struct tide_points *points;
   struct tide_client *client;
   struct tide_timeline *timeline;
   struct tide_promise *free;
@@ -162,18 +161,24 @@ struct tide_future {
   uint64_t newest_queued;
   uint64_t returned;            /* promises released since creation */
   uint32_t open;                /* promises with an end that is not notified yet */
-  uint32_t closed;              /* the reason why no more values are promised; TIDE_OK: open */
+  uint32_t capacity : 22;       /* promises */
+  uint32_t closed : 8;          /* the reason why no more values are promised; TIDE_OK: open */
+  uint32_t gone : 1;            /* free it when `open` reaches 0 */
+  uint32_t by_commands : 1;     /* a channel's commands keep its promises, not the host */
   struct tide_channel *channel; /* NULL: the host keeps the promises, or the channel is closed */
   uint64_t kept;
-  uint32_t slot, generation;
+  uint32_t slot;    /* in points->slots */
   uint32_t skipped; /* pending promises below newest_queued that are not queued */
-  bool gone;        /* free it when `open` reaches 0 */
-  bool by_commands; /* a channel's commands keep its promises, not the host */
-  uint32_t capacity;
-  struct tide_promise *promises;
-  uint64_t initial;
   struct tide_link link, in_channel;
+  struct tide_promise *more; /* the promises but the first; NULL: not allocated yet, or none */
+  struct tide_promise first;
 };
+_Static_assert(sizeof(void *) != 8 || sizeof(struct tide_future) <= 512, "small things are small");
+_Static_assert(TIDE_FUTURE_MOST < 1u << 22 && TIDE_STATUS_COUNT < 1u << 8, "they fit their fields");
+
+static inline uint32_t tide_future_generation(const struct tide_future *future) {
+  return future->points->slots[future->slot].generation;
+}
 
 struct tide_compound {
   struct tide_unmet unmet;
@@ -240,7 +245,7 @@ enum tide_status tide_future_promise_named(struct tide_points *points, struct ti
 /* Adds the timeline's counts of promised and kept values to `stats`. */
 static inline void tide_future_count(const struct tide_future *future,
                                      struct tide_client_stats *stats) {
-  stats->promised += future->newest - future->initial;
+  stats->promised += future->newest - future->timeline->initial;
   stats->kept += future->kept;
 }
 /* Returns the client of a future timeline; NULL: one of the two is gone. Takes the lock. */

@@ -87,7 +87,7 @@ void tide_points_notify_none(struct tide_points *points, const struct tide_futur
                              uint64_t from, struct tide_fired *fired) {
   if (!points->observer) return;
   struct tide_observed what = {.slot = future->slot,
-                               .generation = future->generation,
+                               .generation = tide_future_generation(future),
                                .status = (enum tide_status)future->closed,
                                .none_from = from};
   points->observer(points->observer_user, &what, fired);
