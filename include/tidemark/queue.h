@@ -28,8 +28,11 @@
  * with the first cause, without running. Unrelated operations go on, also behind the failed one in
  * its queue; in a channel they do not (channel.h).
  *
- * Memory. All storage of a queue is allocated when it is created. A submit never allocates; it
- * returns TIDE_FULL when the capacity is exhausted.
+ * Memory. If its params give a capacity, a queue's storage is allocated when it is created, and a
+ * submit returns TIDE_FULL when the capacity is exhausted. A queue of the default capacity is
+ * created with room for 15 operations: the first submit beyond that allocates the rest, once, or
+ * returns TIDE_NOMEM. A channel has all of its storage from the start. Submits also allocate the
+ * history of a timeline that they will signal (timeline.h). Nothing else allocates.
  *
  * Threads: any thread may call every function. Submits to one queue from several threads have an
  * unspecified order. One lock guards a context's scheduler. Bodies, timepoints and backends run
@@ -204,7 +207,7 @@ enum tide_wait_reason {
 struct tide_queue_params {
   size_t struct_size;
   const char *label;   /* copied, cut at 31 bytes */
-  uint32_t operations; /* capacity; 0: 256 */
+  uint32_t operations; /* capacity; 0: 256, of which most are allocated when needed, see above */
   uint32_t waits;      /* capacity over all operations of the queue; 0: 4 × operations */
   uint32_t signals;    /* 0: 2 × operations */
   uint32_t buffers;    /* 0: 4 × operations */
@@ -221,9 +224,9 @@ struct tide_queue_params {
   uint32_t hardware_queue;
 };
 
-/* Creates a queue, and allocates all memory that it will ever need. NULL params select the
- * defaults. TIDE_NOMEM; TIDE_INVALID: a priority above 15, a capacity above 2^26; TIDE_EXHAUSTED:
- * the lease has no axis left; or the device's status when it is lost. */
+/* Creates a queue. NULL params select the defaults. TIDE_NOMEM; TIDE_INVALID: a priority above 15,
+ * a capacity above 2^26; TIDE_EXHAUSTED: the lease has no axis left; or the device's status when it
+ * is lost. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_create(struct tide_device *device,
                                                             const struct tide_queue_params *params,
                                                             struct tide_queue **out_queue);
@@ -261,10 +264,12 @@ TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier
  * - TIDE_DEADLOCK also: the queue is full of held operations, none of which can enter without
  *   another submit
  * - TIDE_FULL: the capacity is exhausted; the progress timeline advances when entries become free
+ * - TIDE_NOMEM: a queue of the default capacity cannot allocate its storage
  * - TIDE_CANCELLED, or the device's status: the queue is being destroyed, the device is lost
  *
  * On any error nothing has changed. An error that is only found when a held operation enters fails
- * that operation, in queue order. Never blocks, never allocates (except in check mode). */
+ * that operation, in queue order. Never blocks, never allocates (except in check mode, and for
+ * capacity and history: see Memory above). */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_submit(struct tide_queue *queue,
                                                             const struct tide_operation *operation,
                                                             uint64_t *out_sequence,

@@ -222,7 +222,7 @@ static inline void fetch_behind(const struct tide_queue *queue) {
   const struct tide_op *near = slot->op;
   if (far) tide_fetch_lines(far, 1);
   if (!near) return;
-  if (near->waits) tide_waits_fetch(queue, near->waits);
+  if (near->waits) tide_fetch_lines(tide_op_waits(near), 3); /* a wait is shorter than a line */
   if (!near->signals) return;
   tide_fetch_lines(tide_op_signals(near), 2);
   tide_fetch_lines(queue->frontiers + slot->version.at, 2); /* its record */

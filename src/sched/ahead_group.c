@@ -115,7 +115,7 @@ enum tide_status tide_ahead_open_queue(struct tide_queue *queue, uint32_t hardwa
   if (!ahead) return TIDE_NOMEM;
   ahead->queue = queue;
   ahead->window = queue->device->backend->ahead;
-  if (ahead->window > queue->op_capacity) ahead->window = queue->op_capacity;
+  if (ahead->window > queue->capacity.ops) ahead->window = queue->capacity.ops;
   tide_list_init(&ahead->waiters);
   ahead->outs = tide_alloc(a, ahead->window, sizeof *ahead->outs);
   if (!ahead->outs) return TIDE_NOMEM;

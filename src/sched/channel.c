@@ -8,7 +8,7 @@
 static enum tide_status make_inserted(struct tide_queue *queue, struct tide_client *client) {
   struct tide_queue_channel *channel = queue->channel;
   struct tide_future_params params = {
-      .struct_size = sizeof params, .label = queue->label, .capacity = queue->op_capacity};
+      .struct_size = sizeof params, .label = queue->label, .capacity = queue->capacity.ops};
   struct tide_future *future;
   if (params.capacity > TIDE_FUTURE_MOST) params.capacity = TIDE_FUTURE_MOST;
   enum tide_status status = tide_future_create_on(client, &channel->channel, &params, &future);
@@ -32,8 +32,8 @@ enum tide_status tide_queue_open_channel(struct tide_queue *queue,
   channel->change_count = params->changes ? params->changes : 16;
   tide_channel_open(&channel->channel, client->points);
   tide_list_init(&channel->cancelled);
-  channel->ops = tide_alloc_unset(a, queue->op_capacity, sizeof *channel->ops);
-  channel->waits = tide_alloc_unset(a, queue->wait_capacity, sizeof *channel->waits);
+  channel->ops = tide_alloc_unset(a, queue->capacity.ops, sizeof *channel->ops);
+  channel->waits = tide_alloc_unset(a, queue->capacity.waits, sizeof *channel->waits);
   channel->changes = tide_alloc(a, channel->change_count, sizeof *channel->changes);
   if (!channel->ops || !channel->waits || !channel->changes) return TIDE_NOMEM;
   return make_inserted(queue, client);
@@ -53,8 +53,8 @@ void tide_queue_free_channel(struct tide_queue *queue) {
   struct tide_queue_channel *channel = queue->channel;
   if (!channel) return;
   tide_cause_release(queue->failure.first);
-  tide_free(a, channel->ops, queue->op_capacity, sizeof *channel->ops);
-  tide_free(a, channel->waits, queue->wait_capacity, sizeof *channel->waits);
+  tide_free(a, channel->ops, queue->capacity.ops, sizeof *channel->ops);
+  tide_free(a, channel->waits, queue->capacity.waits, sizeof *channel->waits);
   tide_free(a, channel->changes, channel->change_count, sizeof *channel->changes);
   tide_free(a, channel, 1, sizeof *channel);
   queue->channel = NULL;

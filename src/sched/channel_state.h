@@ -15,7 +15,7 @@
 #include "sched/sched.h"
 #include "tidemark/channel.h"
 
-/* Connects a wait to its point; waits[i] belongs to queue->waits[i]. An `edge` without a target:
+/* Connects a wait to its point; waits[i] belongs to store.waits[i]. An `edge` without a target:
  * the point has settled, with edge.status. */
 struct tide_point_wait {
   struct tide_dependency_edge edge;
@@ -39,7 +39,7 @@ struct tide_change {
   uint8_t kind, state;
 };
 
-/* The points of an operation; ops[i] belongs to queue->ops[i]. The flags tell which of the fields
+/* The points of an operation; ops[i] belongs to store.ops[i]. The flags tell which of the fields
  * below them are initialised. */
 struct tide_op_points {
   struct tide_op *op;
@@ -84,12 +84,12 @@ struct tide_points_plan {
 };
 
 static inline struct tide_op_points *tide_op_points(const struct tide_op *op) {
-  return &op->queue->channel->ops[op - op->queue->ops];
+  return &op->queue->channel->ops[op - op->queue->store.ops];
 }
 static inline struct tide_point_wait *tide_wait_for_point(const struct tide_op *op,
                                                           const struct tide_op_wait *wait) {
   const struct tide_queue *queue = op->queue;
-  return &queue->channel->waits[wait - queue->waits];
+  return &queue->channel->waits[wait - queue->store.waits];
 }
 
 /* ---- queue_points.c: one operation and its points ---- */

@@ -277,6 +277,7 @@ static enum tide_status submit_locked(struct tide_collective *collective, size_t
   struct tide_operation empty = {.label = part->label};
   const struct tide_operation *taken = status == TIDE_OK ? part : &empty;
   /* The part is known to the instance before it can enter, arrive or finish. */
+  tide_queue_make_room(queue, taken);
   struct tide_op *op = tide_queue_free_op(queue);
   instance->parts[member] = op;
   enum tide_status submitted = tide_op_submit_locked(queue, taken, instance, NULL, diag);

@@ -85,7 +85,7 @@ static enum tide_status make_ring(struct tide_collective *collective) {
 static uint32_t instances_for(struct tide_queue *const *members, size_t count) {
   uint32_t most = 0, ring = 256;
   for (size_t i = 0; i < count; i++)
-    if (members[i]->op_capacity > most) most = members[i]->op_capacity;
+    if (members[i]->capacity.ops > most) most = members[i]->capacity.ops;
   while (ring < most + 2) ring *= 2;
   return ring;
 }

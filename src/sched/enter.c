@@ -14,20 +14,21 @@ void tide_sched_disown_last(struct tide_sched *sched, struct tide_timeline *time
 
 void tide_op_free_effects(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
+  struct tide_store *store = tide_op_store(op);
   if (op->points) tide_op_points_free(op);
   if (op->work.body && op->work.body->over) op->work.body->over(tide_work_arguments(&op->work));
   for (struct tide_op_signal *signal = tide_op_signals(op), *next; signal; signal = next) {
     next = signal->next;
     tide_sched_disown(queue->sched, signal->record.timeline);
-    signal->next = queue->free_signals;
-    queue->free_signals = signal;
+    signal->next = store->free_signals;
+    store->free_signals = signal;
     queue->free_signals_count++;
   }
   for (struct tide_op_use *use = tide_op_uses(op), *next; use; use = next) {
     next = use->next;
     tide_buffer_release(use->buffer);
-    use->next = queue->free_uses;
-    queue->free_uses = use;
+    use->next = store->free_uses;
+    store->free_uses = use;
     queue->free_uses_count++;
   }
   op->signals = 0;

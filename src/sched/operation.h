@@ -30,7 +30,7 @@ struct tide_op_wait {
   uint64_t value; /* as submitted */
   tide_axis axis; /* the signaller of the imported record; 0: nothing was imported */
   uint64_t epoch;
-  uint32_t next;   /* the operation's next wait, or the next free one: see tide_wait_named */
+  int32_t next;    /* distance of the operation's next wait, or the next free one, in words */
   uint16_t beyond; /* encodes the record's value: see tide_wait_record */
   enum tide_wait_class class_ : 3;
   enum tide_wait_reason reason : 3;
@@ -86,7 +86,7 @@ enum tide_op_state {
 struct tide_op {
   struct tide_work work; /* the backend's view; work.epoch is 0 before entry */
   struct tide_queue *queue;
-  /* Names of the first wait and signal: see tide_op_waits, tide_op_signals. */
+  /* Distances of the first wait and signal, in words; 0: none. */
   uint32_t waits, signals;
   uint32_t unmet; /* issued waits not yet seen open; in free storage: the next free operation */
   enum tide_status status : 8; /* the first failure; TIDE_OK: none yet */

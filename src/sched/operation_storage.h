@@ -9,8 +9,19 @@ static inline bool tide_op_is_ready(const struct tide_op *op) {
   return op->queue->ready && op->queue->ready_op == op;
 }
 
+/* Returns the store that an operation lies in. */
+static inline struct tide_store *tide_op_store(const struct tide_op *op) {
+  struct tide_queue *queue = op->queue;
+  size_t offset = (uintptr_t)op - (uintptr_t)queue->early.ops;
+  bool early = offset < queue->early.capacity.ops * sizeof *op;
+  return __builtin_expect(early, 0) ? &queue->early : &queue->store;
+}
+static inline size_t tide_op_index(const struct tide_op *op) {
+  return (size_t)(op - tide_op_store(op)->ops);
+}
+
 static inline struct tide_op_rare *tide_op_rare(struct tide_op *op) {
-  struct tide_op_rare *rare = &op->queue->rare[op - op->queue->ops];
+  struct tide_op_rare *rare = &tide_op_store(op)->rare[tide_op_index(op)];
   if (!op->rare) *rare = (struct tide_op_rare){.op = op};
   op->rare = true;
   return rare;
@@ -20,58 +31,71 @@ static inline struct tide_op_rare *tide_op_rare(struct tide_op *op) {
  * which no thread writes meanwhile, and not among the operation's bits. */
 extern const char tide_no_label[sizeof(struct tide_op_label)];
 static inline const char *tide_op_label(const struct tide_op *op) {
-  return op->work.labelled ? op->queue->labels[op - op->queue->ops].text : tide_no_label;
+  return op->work.labelled ? tide_op_store(op)->labels[tide_op_index(op)].text : tide_no_label;
 }
 #define TIDE_NUMBER_MASK ((UINT64_C(1) << 30) - 1)
 /* Returns the full sequence number. The queue's newest is less than 2^30 ahead, since the capacity
  * is smaller. Any number of operations may pass a held one, which therefore stores its own. */
 static inline uint64_t tide_op_sequence(const struct tide_op *op) {
-  if (op->numbered) return op->queue->rare[op - op->queue->ops].sequence;
+  if (op->numbered) return tide_op_store(op)->rare[tide_op_index(op)].sequence;
   uint64_t newest = op->queue->sequence + 1; /* an operation being submitted has this one already */
   return newest - ((newest - op->work.number) & TIDE_NUMBER_MASK);
 }
 
-/* Operations and waits are named by the offset of their end in the queue's storage, in words; 0:
- * none. Such a name becomes an address in one instruction. */
+/* A free operation is named by the offset of its end in the store, in words; 0: none. Such a name
+ * becomes an address in one instruction. */
 #define TIDE_NAMED_WORD sizeof(uint64_t)
 #define TIDE_NAME_OF(array, i) ((uint32_t)(((i) + 1) * (sizeof(array)[0] / TIDE_NAMED_WORD)))
 _Static_assert(sizeof(struct tide_op) % TIDE_NAMED_WORD == 0 &&
-                   sizeof(struct tide_op_wait) % TIDE_NAMED_WORD == 0,
-               "see TIDE_NAME_OF");
-static inline struct tide_op *tide_op_named(const struct tide_queue *queue, uint32_t name) {
-  return (struct tide_op *)(void *)((uint64_t *)(void *)queue->ops + name) - 1;
-}
-static inline struct tide_op_wait *tide_wait_named(const struct tide_queue *queue, uint32_t name) {
-  return (struct tide_op_wait *)(void *)((uint64_t *)(void *)queue->waits + name) - 1;
-}
-/* Prefetches the next waits: a wait is shorter than a cache line. */
-static inline void tide_waits_fetch(const struct tide_queue *queue, uint32_t name) {
-  tide_fetch_lines(tide_wait_named(queue, name), 3);
+                   sizeof(struct tide_op_wait) % TIDE_NAMED_WORD == 0 &&
+                   sizeof(struct tide_op_signal) % TIDE_NAMED_WORD == 0,
+               "see TIDE_NAME_OF and tide_distance");
+static inline struct tide_op *tide_op_named(const struct tide_store *store, uint32_t name) {
+  return (struct tide_op *)(void *)((uint64_t *)(void *)store->ops + name) - 1;
 }
 /* Returns the next free operation; NULL if none. */
 static inline struct tide_op *tide_queue_free_op(const struct tide_queue *queue) {
-  return queue->free_ops ? tide_op_named(queue, queue->free_ops) : NULL;
+  return queue->store.free_ops ? tide_op_named(&queue->store, queue->store.free_ops) : NULL;
+}
+
+/* Waits and signals of an operation are named by their distance in words from it; the next wait by
+ * the distance from the wait. Distance 0: none. */
+static inline int64_t tide_distance(const void *from, const void *to) {
+  return to ? (const uint64_t *)to - (const uint64_t *)from : 0;
 }
 static inline struct tide_op_wait *tide_op_waits(const struct tide_op *op) {
-  return op->waits ? tide_wait_named(op->queue, op->waits) : NULL;
+  return op->waits ? (void *)((uint64_t *)(uintptr_t)op + op->waits) : NULL;
+}
+static inline struct tide_op_wait *tide_wait_behind(const struct tide_op_wait *wait) {
+  return wait->next ? (void *)((uint64_t *)(uintptr_t)wait + wait->next) : NULL;
 }
 static inline struct tide_op_wait *tide_wait_next(const struct tide_op *op,
                                                   const struct tide_op_wait *wait) {
-  return wait->next ? tide_wait_named(op->queue, wait->next) : NULL;
+  (void)op;
+  return tide_wait_behind(wait);
 }
 static inline struct tide_op_signal *tide_op_signals(const struct tide_op *op) {
-  return op->signals ? &op->queue->signals[op->signals - 1] : NULL;
+  return op->signals ? (void *)((uint64_t *)(uintptr_t)op + op->signals) : NULL;
+}
+static inline void tide_op_set_waits(struct tide_op *op, const struct tide_op_wait *first) {
+  op->waits = (uint32_t)tide_distance(op, first);
 }
 static inline void tide_op_set_signals(struct tide_op *op, const struct tide_op_signal *first) {
-  op->signals = first ? (uint32_t)(first - op->queue->signals) + 1 : 0;
+  op->signals = (uint32_t)tide_distance(op, first);
+}
+static inline void tide_wait_set_next(struct tide_op_wait *wait, const struct tide_op_wait *next) {
+  wait->next = (int32_t)tide_distance(wait, next);
 }
 static inline struct tide_op_use *tide_op_uses(const struct tide_op *op) {
-  return op->uses ? op->queue->first_uses[op - op->queue->ops] : NULL;
+  return op->uses ? tide_op_store(op)->first_uses[tide_op_index(op)] : NULL;
 }
 
 static inline struct tide_wait_node *tide_wait_apart(const struct tide_queue *queue,
                                                      const struct tide_op_wait *wait) {
-  return &queue->nodes[wait - queue->waits];
+  size_t offset = (uintptr_t)wait - (uintptr_t)queue->early.waits;
+  bool early = offset < queue->early.capacity.waits * sizeof *wait;
+  const struct tide_store *store = early ? &queue->early : &queue->store;
+  return &store->nodes[wait - store->waits];
 }
 /* Returns the node that queued the wait last. */
 static inline struct tide_wait_node *tide_wait_node(struct tide_queue *queue,

@@ -35,96 +35,12 @@ const char *tide_work_label(const struct tide_work *work) {
 
 /* ---- making --------------------------------------------------------------------- */
 
-static void chain_storage(struct tide_queue *queue) {
-  for (uint32_t i = queue->op_capacity; i-- > 0;) {
-    struct tide_op *op = &queue->ops[i];
-    op->queue = queue;
-    op->unmet = queue->free_ops;
-    queue->free_ops = TIDE_NAME_OF(queue->ops, i);
-  }
-  for (uint32_t i = queue->wait_capacity; i-- > 0;) {
-    queue->waits[i].next = queue->free_waits;
-    queue->free_waits = TIDE_NAME_OF(queue->waits, i);
-  }
-  for (uint32_t i = queue->signal_capacity; i-- > 0;) {
-    queue->signals[i].next = queue->free_signals;
-    queue->free_signals = &queue->signals[i];
-  }
-  for (uint32_t i = queue->use_capacity; i-- > 0;) {
-    queue->uses[i].next = queue->free_uses;
-    queue->free_uses = &queue->uses[i];
-  }
-  queue->free_ops_count = queue->op_capacity;
-  queue->free_waits_count = queue->wait_capacity;
-  queue->free_signals_count = queue->signal_capacity;
-  queue->free_uses_count = queue->use_capacity;
-}
-
-/* Returns the words of a frontier of full capacity. */
-static size_t full_words(const struct tide_queue *queue) {
-  return tide_frontier_size(queue->sched->context->frontier_capacity) / sizeof *queue->frontiers;
-}
-static size_t frontier_words(const struct tide_queue *queue) {
-  return queue->frontier_limit + full_words(queue);
-}
-
-/* The size of a frontier with eight entries in a window. */
-#define TOUCHED (sizeof(struct tide_frontier) + (1 + 8) * sizeof(uint64_t))
-
-static enum tide_status make_storage(struct tide_queue *queue) {
-  struct tide_context *context = queue->sched->context;
-  const struct tide_allocator *a = context->allocator;
-  uint32_t ring = 1;
-  /* Needs one slot more than unfinished operations: the newest finished record stays available. */
-  while (ring < queue->op_capacity + 1) ring *= 2;
-  queue->ring_mask = ring - 1;
-  size_t most = tide_frontier_size(context->frontier_capacity);
-  /* A full frontier for each slot, one before the wrap-around, one that is being made. */
-  queue->frontier_limit = (ring + 2) * (most / sizeof *queue->frontiers);
-  if (frontier_words(queue) > UINT32_MAX) return TIDE_NOMEM; /* see struct tide_version */
-  queue->slots = tide_alloc(a, ring, sizeof *queue->slots);
-  queue->frontiers = tide_alloc_unset(a, frontier_words(queue), sizeof *queue->frontiers);
-  /* Touches the memory that frontiers of eight entries need: the first touch of a page costs as
-   * much as several submits. */
-  size_t touched = (queue->op_capacity + 1) * (most < TOUCHED ? most : TOUCHED);
-  if (queue->frontiers) memset(queue->frontiers, 0, touched);
-  queue->ops = tide_alloc(a, queue->op_capacity, sizeof *queue->ops);
-  queue->rare = tide_alloc_unset(a, queue->op_capacity, sizeof *queue->rare);
-  queue->labels = tide_alloc_unset(a, queue->op_capacity, sizeof *queue->labels);
-  queue->arguments = tide_alloc_unset(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
-  queue->waits = tide_alloc(a, queue->wait_capacity, sizeof *queue->waits);
-  queue->nodes = tide_alloc_unset(a, queue->wait_capacity, sizeof *queue->nodes);
-  queue->signals = tide_alloc(a, queue->signal_capacity, sizeof *queue->signals);
-  queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);
-  queue->first_uses = tide_alloc_unset(a, queue->op_capacity, sizeof(struct tide_op_use *));
-  queue->apart = tide_alloc(a, 1, most);
-  if (!queue->slots || !queue->frontiers || !queue->ops || !queue->rare || !queue->labels ||
-      !queue->arguments || !queue->waits || !queue->nodes || !queue->signals || !queue->uses ||
-      !queue->first_uses || !queue->apart)
-    return TIDE_NOMEM;
-  tide_frontier_init(queue->apart, context->frontier_capacity);
-  queue->position.frontier = queue->newest = queue->apart;
-  queue->renew = true;
-  return TIDE_OK;
-}
-
 void tide_queue_free_storage(struct tide_queue *queue) {
   const struct tide_allocator *a = queue->sched->context->allocator;
   tide_queue_free_channel(queue);
   tide_ahead_free_queue(queue);
   tide_timeline_release(queue->progress);
-  tide_free(a, queue->slots, (size_t)queue->ring_mask + 1, sizeof *queue->slots);
-  tide_free(a, queue->frontiers, frontier_words(queue), sizeof *queue->frontiers);
-  tide_free(a, queue->ops, queue->op_capacity, sizeof *queue->ops);
-  tide_free(a, queue->rare, queue->op_capacity, sizeof *queue->rare);
-  tide_free(a, queue->labels, queue->op_capacity, sizeof *queue->labels);
-  tide_free(a, queue->arguments, queue->op_capacity, TIDE_ARGUMENTS_MAX);
-  tide_free(a, queue->waits, queue->wait_capacity, sizeof *queue->waits);
-  tide_free(a, queue->nodes, queue->wait_capacity, sizeof *queue->nodes);
-  tide_free(a, queue->signals, queue->signal_capacity, sizeof *queue->signals);
-  tide_free(a, queue->uses, queue->use_capacity, sizeof *queue->uses);
-  tide_free(a, queue->first_uses, queue->op_capacity, sizeof(struct tide_op_use *));
-  tide_free(a, queue->apart, 1, tide_frontier_size(queue->sched->context->frontier_capacity));
+  tide_queue_free_stores(queue);
   tide_free(a, queue, 1, sizeof *queue);
 }
 
@@ -148,10 +64,14 @@ static bool take_params(struct tide_queue *queue, const struct tide_queue_params
   if (operations > MOST || params->waits > MOST || params->signals > MOST ||
       params->buffers > MOST || params->priority >= TIDE_PRIORITY_LEVELS)
     return false;
-  queue->op_capacity = operations;
-  queue->wait_capacity = params->waits ? params->waits : 4 * operations;
-  queue->signal_capacity = params->signals ? params->signals : 2 * operations;
-  queue->use_capacity = params->buffers ? params->buffers : 4 * operations;
+  queue->capacity = (struct tide_capacity){
+      .ops = operations,
+      .waits = params->waits ? params->waits : 4 * operations,
+      .signals = params->signals ? params->signals : 2 * operations,
+      .uses = params->buffers ? params->buffers : 4 * operations,
+  };
+  queue->grows =
+      !(params->operations | params->waits | params->signals | params->buffers) && !params->client;
   tide_queue_open_priority(queue, params->priority ? params->priority : TIDE_PRIORITY_DEFAULT);
   size_t length = params->label ? strlen(params->label) : 0;
   if (length >= sizeof queue->label) length = sizeof queue->label - 1;
@@ -179,7 +99,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
   queue->next_start = 1;
   tide_list_init(&queue->held);
   enum tide_status status = take_params(queue, params) ? TIDE_OK : TIDE_INVALID;
-  if (status == TIDE_OK) status = make_storage(queue);
+  if (status == TIDE_OK) status = tide_queue_make_storage(queue);
   if (status == TIDE_OK) {
     status = tide_timeline_create_sourced(context, queue->label, &tide_queue_source, queue,
                                           &queue->progress);
@@ -187,7 +107,6 @@ enum tide_status tide_queue_create(struct tide_device *device,
   if (status == TIDE_OK) status = tide_ahead_open_queue(queue, params->hardware_queue);
   if (status == TIDE_OK) status = register_axis(queue);
   if (status == TIDE_OK) status = tide_queue_open_channel(queue, params);
-  if (status == TIDE_OK) chain_storage(queue);
   if (status != TIDE_OK) {
     /* The tracker names this queue as the axis's owner. */
     if (queue->tracked) (void)tide_tracker_close(context->tracker, queue->position.axis);

@@ -113,9 +113,8 @@ static void hear_point(struct tide_listener *listener,
 static void copy_wait(struct tide_op *op, struct tide_point point,
                       const struct tide_resolved *resolved, size_t index) {
   struct tide_queue *queue = op->queue;
-  uint32_t name = queue->free_waits;
-  struct tide_op_wait *wait = tide_wait_named(queue, name);
-  queue->free_waits = wait->next;
+  struct tide_op_wait *wait = queue->store.free_waits;
+  queue->store.free_waits = tide_wait_behind(wait);
   queue->free_waits_count--;
   wait->timeline = tide_point_find_timeline(queue->channel->channel.points, point);
   wait->value = point.value;
@@ -123,8 +122,8 @@ static void copy_wait(struct tide_op *op, struct tide_point point,
   wait->index = index < TIDE_WAITS_FEW ? index & 15 : TIDE_WAITS_FEW;
   wait->point = true;
   tide_sched_hold(wait->timeline);
-  wait->next = op->waits;
-  op->waits = name;
+  tide_wait_set_next(wait, tide_op_waits(op));
+  tide_op_set_waits(op, wait);
   struct tide_point_wait *own = tide_wait_for_point(op, wait);
   own->listener.notify = hear_point;
   own->op = op;
@@ -136,8 +135,8 @@ static void copy_wait(struct tide_op *op, struct tide_point point,
 
 static void copy_retired(struct tide_op *op, const struct tide_promise *promise) {
   struct tide_queue *queue = op->queue;
-  struct tide_op_signal *signal = queue->free_signals;
-  queue->free_signals = signal->next;
+  struct tide_op_signal *signal = queue->store.free_signals;
+  queue->store.free_signals = signal->next;
   queue->free_signals_count--;
   signal->op = op;
   signal->record.timeline = promise->future->timeline;
@@ -152,9 +151,9 @@ static void copy_retired(struct tide_op *op, const struct tide_promise *promise)
 static void copy_otherwise(struct tide_op *op, const struct tide_operation *operation) {
   const struct tide_operation_points *points = operation->points;
   struct tide_op_points *own = tide_op_points(op);
-  size_t i = (size_t)(op - op->queue->ops), size = points->otherwise_arguments_size;
+  size_t i = tide_op_index(op), size = points->otherwise_arguments_size;
   /* At the end, if the body's own arguments are at the start: few ones are in the operation. */
-  unsigned char *at = op->queue->arguments + i * TIDE_ARGUMENTS_MAX;
+  unsigned char *at = op->queue->store.arguments + i * TIDE_ARGUMENTS_MAX;
   if (operation->arguments_size > TIDE_ARGUMENTS_FEW) at += TIDE_ARGUMENTS_MAX - size;
   own->otherwise = points->otherwise;
   own->otherwise_arguments = at;
@@ -268,7 +267,7 @@ static void hear_point(struct tide_listener *listener,
   struct tide_point_wait *own = TIDE_CONTAINER(listener, struct tide_point_wait, listener);
   struct tide_op *op = own->op;
   struct tide_queue *queue = op->queue;
-  const struct tide_op_wait *wait = &queue->waits[own - queue->channel->waits];
+  const struct tide_op_wait *wait = &queue->store.waits[own - queue->channel->waits];
   bool held = op->state == TIDE_OP_HELD;
   bool promised = held && wait->class_ == TIDE_WAIT_HELD && is_pending(wait);
   bool over = dependency_node->settled;

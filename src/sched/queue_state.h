@@ -23,6 +23,29 @@ struct tide_epoch_slot {
 _Static_assert(sizeof(struct tide_op) + sizeof(struct tide_epoch_slot) <= 96,
                "memory of a pending operation");
 
+/* Storage of operations, their waits, signals and uses. An operation and all that it has lie in one
+ * store. ops, waits and signals lie in one allocation, so that distances name them. */
+struct tide_capacity {
+  uint32_t ops, waits, signals, uses;
+};
+struct tide_store {
+  struct tide_capacity capacity;
+  uint32_t free_ops; /* head of the free list: see tide_op_named */
+  struct tide_op_wait *free_waits;
+  struct tide_op_signal *free_signals;
+  struct tide_op_use *free_uses;
+  struct tide_op *ops;
+  struct tide_op_rare *rare;
+  struct tide_op_label *labels;
+  /* Arguments longer than TIDE_ARGUMENTS_FEW: those of ops[i] at i * TIDE_ARGUMENTS_MAX. */
+  unsigned char *arguments;
+  struct tide_op_wait *waits;
+  struct tide_wait_node *nodes; /* nodes[i] belongs to waits[i] */
+  struct tide_op_signal *signals;
+  struct tide_op_use *uses;
+  struct tide_op_use **first_uses; /* first_uses[i] belongs to ops[i], if op->uses */
+};
+
 /* The number of queues that a head operation can lend priority to at a time. It lends to further
  * ones when one of these no longer blocks it. */
 #define TIDE_LENDS_MAX 8
@@ -63,6 +86,7 @@ struct tide_queue {
   uint64_t sequence;
   uint32_t ring_mask;
   struct tide_epoch_slot *slots; /* epoch e is at e & ring_mask */
+  uint64_t oldest;               /* the oldest epoch that had a slot when the ring grew; or 0 */
   /* Storage of the frontier versions. Epochs between two imports share a version: their records
    * differ only in the queue's own entry, which tide_queue_record sets. Versions are packed, each
    * as long as its entries need. The newest one is followed by space for a full one. On an in-order
@@ -78,21 +102,12 @@ struct tide_queue {
   uint32_t shed;               /* how often the frontier had to make room */
   struct tide_link held;
   uint32_t held_firm; /* held operations that may not be passed */
+  /* What further submits may take: `capacity` less what unfinished operations have. */
   uint32_t free_ops_count, free_waits_count, free_signals_count, free_uses_count;
-  uint32_t free_ops, free_waits; /* heads of the free lists: see tide_op_named, tide_wait_named */
-  struct tide_op_signal *free_signals;
-  struct tide_op_use *free_uses;
-  struct tide_op *ops; /* storage of op_capacity operations */
-  struct tide_op_rare *rare;
-  struct tide_op_label *labels;
-  /* Arguments longer than TIDE_ARGUMENTS_FEW: those of ops[i] at i * TIDE_ARGUMENTS_MAX. */
-  unsigned char *arguments;
-  struct tide_op_wait *waits;
-  struct tide_wait_node *nodes; /* nodes[i] belongs to waits[i] */
-  struct tide_op_signal *signals;
-  struct tide_op_use *uses;
-  struct tide_op_use **first_uses; /* first_uses[i] belongs to ops[i], if op->uses */
-  uint32_t op_capacity, wait_capacity, signal_capacity, use_capacity;
+  struct tide_capacity capacity;
+  struct tide_store store;  /* a submit takes from here */
+  struct tide_store early;  /* the store that the queue has outgrown, or nothing */
+  bool grows;               /* `store` is smaller than `capacity` */
   uint32_t in_flight;       /* leaving operations with a node in flight */
   uint32_t members;         /* collectives that the queue belongs to */
   uint64_t ready_since;     /* ready_in->picks when it became ready */

@@ -43,10 +43,21 @@ extern const struct tide_record_source tide_queue_source;
 static inline bool tide_queue_find(struct tide_queue *queue, uint64_t value, uint64_t *out_epoch) {
   uint64_t newest = queue->position.epoch;
   if (value == 0 || value > newest) return false;
-  *out_epoch = newest - value > queue->ring_mask ? newest - queue->ring_mask : value;
+  if (newest - value > queue->ring_mask) value = newest - queue->ring_mask;
+  *out_epoch = value < queue->oldest ? queue->oldest : value;
   return true;
 }
 void tide_queue_free_storage(struct tide_queue *queue);
+
+/* ---- operation_storage.c ---- */
+/* Allocates the storage of operations and frontiers. TIDE_NOMEM: it may be there in part. */
+enum tide_status tide_queue_make_storage(struct tide_queue *queue);
+/* Frees it. */
+void tide_queue_free_stores(struct tide_queue *queue);
+/* Allocates the whole capacity, if the queue has less. False: it has it, or no memory is left. */
+bool tide_queue_grow(struct tide_queue *queue);
+
+/* ---- queue.c ---- */
 /* Frees a destroyed queue once it has no operation, draining thread or collective. */
 void tide_queue_close_if_over(struct tide_queue *queue);
 /* Removes all held operations; their signals fail with `status`. */
@@ -89,15 +100,16 @@ void tide_op_leave(struct tide_op *op, enum tide_status status);
 /* Frees the operation's signals and uses, and notifies its completion. */
 void tide_op_free_effects(struct tide_op *op);
 static inline void tide_op_free_waits(struct tide_queue *queue, struct tide_op *op) {
-  struct tide_op_wait *wait = tide_wait_named(queue, op->waits);
+  struct tide_store *store = tide_op_store(op);
+  struct tide_op_wait *wait = tide_op_waits(op), *first = wait;
   uint32_t count = 1;
   tide_sched_let_go(wait->timeline);
   for (; wait->next; count++) {
-    wait = tide_wait_named(queue, wait->next);
+    wait = tide_wait_behind(wait);
     tide_sched_let_go(wait->timeline);
   }
-  wait->next = queue->free_waits;
-  queue->free_waits = op->waits;
+  tide_wait_set_next(wait, store->free_waits);
+  store->free_waits = first;
   queue->free_waits_count += count;
   op->waits = 0;
 }
@@ -108,8 +120,9 @@ static inline __attribute__((always_inline)) void tide_op_free(struct tide_op *o
   if (op->signals || op->uses || op->told) tide_op_free_effects(op);
   if (__builtin_expect(op->status != TIDE_OK, 0)) tide_op_drop_cause(op);
   op->state = TIDE_OP_FREE;
-  op->unmet = queue->free_ops;
-  queue->free_ops = (uint32_t)((uint64_t *)(void *)(op + 1) - (uint64_t *)(void *)queue->ops);
+  struct tide_store *store = tide_op_store(op);
+  op->unmet = store->free_ops;
+  store->free_ops = (uint32_t)((uint64_t *)(void *)(op + 1) - (uint64_t *)(void *)store->ops);
   queue->free_ops_count++;
   tide_queue_notify_waiters(queue);
 }
@@ -203,6 +216,8 @@ void tide_cancel_fired(struct tide_node *node);
 enum tide_status tide_queue_has_capacity(struct tide_queue *queue,
                                          const struct tide_operation *operation,
                                          struct tide_diag *diag);
+/* Has a queue grow if it lacks the capacity for the operation, so that the submit will not. */
+void tide_queue_make_room(struct tide_queue *queue, const struct tide_operation *operation);
 /* Submits a command that changes priorities, with the lock held. */
 enum tide_status tide_op_submit_change(struct tide_queue *queue,
                                        const struct tide_operation *operation,

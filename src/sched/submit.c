@@ -173,31 +173,30 @@ static inline enum tide_status check_arguments(const struct tide_queue *queue,
 
 static void copy_waits(struct tide_queue *queue, struct tide_op *op,
                        const struct tide_operation *operation) {
-  uint32_t *end = &op->waits, next = queue->free_waits;
+  struct tide_op_wait *wait = queue->store.free_waits, *last = wait;
+  tide_op_set_waits(op, wait);
   for (size_t i = 0; i < operation->wait_count; i++) {
-    struct tide_op_wait *wait = tide_wait_named(queue, next);
     wait->timeline = operation->waits[i].timeline; /* classification sets the other fields */
     wait->value = operation->waits[i].value;
     wait->heap = TIDE_HEAP_NONE;
     wait->point = false;
     wait->index = i < TIDE_WAITS_FEW ? i & 15 : TIDE_WAITS_FEW;
     tide_sched_hold(wait->timeline);
-    *end = next;
-    end = &wait->next;
-    next = wait->next;
+    last = wait;
+    wait = tide_wait_behind(wait); /* the free waits are chained alike */
   }
-  queue->free_waits = next;
-  tide_waits_fetch(queue, next);
-  *end = 0;
+  last->next = 0;
+  queue->store.free_waits = wait;
+  tide_fetch_lines(wait, 3); /* a wait is shorter than a line */
   queue->free_waits_count -= (uint32_t)operation->wait_count;
 }
 
 static void copy_signals(struct tide_queue *queue, struct tide_op *op,
                          const struct tide_operation *operation) {
-  struct tide_op_signal *first = queue->free_signals, **end = &first;
+  struct tide_op_signal *first = queue->store.free_signals, **end = &first;
   for (size_t i = 0; i < operation->signal_count; i++) {
-    struct tide_op_signal *signal = queue->free_signals;
-    queue->free_signals = signal->next;
+    struct tide_op_signal *signal = queue->store.free_signals;
+    queue->store.free_signals = signal->next;
     signal->op = op;
     signal->record.timeline = operation->signals[i].timeline;
     signal->record.external = operation->signals[i].external;
@@ -207,7 +206,7 @@ static void copy_signals(struct tide_queue *queue, struct tide_op *op,
     *end = signal;
     end = &signal->next;
   }
-  tide_fetch_lines(queue->free_signals, 1);
+  tide_fetch_lines(queue->store.free_signals, 1);
   *end = NULL;
   tide_op_set_signals(op, first);
   queue->free_signals_count -= (uint32_t)operation->signal_count;
@@ -215,11 +214,11 @@ static void copy_signals(struct tide_queue *queue, struct tide_op *op,
 
 static void copy_uses(struct tide_queue *queue, struct tide_op *op,
                       const struct tide_operation *operation) {
-  struct tide_op_use **end = &queue->first_uses[op - queue->ops];
+  struct tide_op_use **end = &queue->store.first_uses[op - queue->store.ops];
   op->uses = true;
   for (size_t i = 0; i < operation->buffer_count; i++) {
-    struct tide_op_use *use = queue->free_uses;
-    queue->free_uses = use->next;
+    struct tide_op_use *use = queue->store.free_uses;
+    queue->store.free_uses = use->next;
     *use = (struct tide_op_use){.buffer = operation->buffers[i].buffer,
                                 .access = operation->buffers[i].access,
                                 .offset = operation->buffers[i].offset,
@@ -233,7 +232,7 @@ static void copy_uses(struct tide_queue *queue, struct tide_op *op,
 }
 
 static void copy_label(struct tide_op *op, const char *label) {
-  struct tide_op_label *own = &op->queue->labels[op - op->queue->ops];
+  struct tide_op_label *own = &op->queue->store.labels[op - op->queue->store.ops];
   size_t length = strlen(label);
   if (length >= sizeof own->text) length = sizeof own->text - 1;
   memcpy(own->text, label, length);
@@ -248,8 +247,8 @@ static inline void copy_arguments(struct tide_op *op, const void *arguments, siz
     return;
   }
   if (size > TIDE_ARGUMENTS_FEW) {
-    size_t i = (size_t)(op - op->queue->ops);
-    op->work.arguments.many = op->queue->arguments + i * TIDE_ARGUMENTS_MAX;
+    size_t i = (size_t)(op - op->queue->store.ops);
+    op->work.arguments.many = op->queue->store.arguments + i * TIDE_ARGUMENTS_MAX;
     op->work.has_many = true;
   }
   memcpy(tide_work_arguments(&op->work), arguments, size);
@@ -258,10 +257,11 @@ static inline void copy_arguments(struct tide_op *op, const void *arguments, siz
 /* Takes free storage, and sets the fields that every operation has. */
 static inline struct tide_op *take_storage(struct tide_queue *queue,
                                            const struct tide_operation *operation) {
-  struct tide_op *op = tide_op_named(queue, queue->free_ops);
+  struct tide_store *store = &queue->store;
+  struct tide_op *op = tide_op_named(store, store->free_ops);
   queue->free_ops_count--;
-  queue->free_ops = op->unmet;
-  tide_fetch_lines(tide_op_named(queue, op->unmet), 1); /* the next submit's storage */
+  store->free_ops = op->unmet;
+  tide_fetch_lines(tide_op_named(store, op->unmet), 1); /* the next submit's storage */
   op->work.body = operation->body;
   op->work.epoch = 0;
   op->work.status = TIDE_OK;
@@ -318,17 +318,32 @@ static inline bool has_capacity(const struct tide_queue *queue, size_t ops, size
          signals <= queue->free_signals_count && uses <= queue->free_uses_count;
 }
 
+/* The same, once the queue has grown if it can. */
+static inline bool make_room(struct tide_queue *queue, size_t ops, size_t waits, size_t signals,
+                             size_t uses) {
+  return has_capacity(queue, ops, waits, signals, uses) ||
+         (queue->grows && tide_queue_grow(queue) && has_capacity(queue, ops, waits, signals, uses));
+}
+
+void tide_queue_make_room(struct tide_queue *queue, const struct tide_operation *operation) {
+  if (queue->grows)
+    (void)make_room(queue, 1, waits_of(operation), signals_of(operation), operation->buffer_count);
+}
+
 static enum tide_status refuse_full(struct tide_queue *queue, struct tide_diag *diag) {
+  if (queue->grows)
+    return tide_diag_set(diag, TIDE_NOMEM, "no memory for more than %u operations of queue '%s'",
+                         queue->store.capacity.ops, queue->label);
   if (tide_deadlock_full(queue, diag)) return TIDE_DEADLOCK;
   return tide_diag_set(diag, TIDE_FULL, "queue '%s' is full: %u of %u operations", queue->label,
-                       queue->op_capacity - queue->free_ops_count, queue->op_capacity);
+                       queue->capacity.ops - queue->free_ops_count, queue->capacity.ops);
 }
 
 static enum tide_status refuse_one(struct tide_queue *queue, const struct tide_operation *operation,
                                    struct tide_diag *diag) {
-  if (waits_of(operation) > queue->wait_capacity ||
-      signals_of(operation) > queue->signal_capacity ||
-      operation->buffer_count > queue->use_capacity)
+  if (waits_of(operation) > queue->capacity.waits ||
+      signals_of(operation) > queue->capacity.signals ||
+      operation->buffer_count > queue->capacity.uses)
     return tide_diag_set(diag, TIDE_INVALID,
                          "operation '%s' needs more than the whole capacity of queue '%s'",
                          name_of(operation), queue->label);
@@ -438,7 +453,7 @@ enum tide_status tide_queue_has_capacity(struct tide_queue *queue,
   enum tide_status status = check_arguments(queue, operation, diag);
   if (status == TIDE_OK && queue->closing + queue->device->lost) status = refuse_gone(queue, diag);
   if (status != TIDE_OK) return status;
-  if (!has_capacity(queue, 1, waits_of(operation), signals_of(operation), operation->buffer_count))
+  if (!make_room(queue, 1, waits_of(operation), signals_of(operation), operation->buffer_count))
     return refuse_one(queue, operation, diag);
   return TIDE_OK;
 }
@@ -528,8 +543,8 @@ static enum tide_status check_batch(struct tide_queue *queue,
     signals += signals_of(&operations[i]);
     uses += operations[i].buffer_count;
   }
-  if (count > queue->op_capacity || waits > queue->wait_capacity ||
-      signals > queue->signal_capacity || uses > queue->use_capacity)
+  if (count > queue->capacity.ops || waits > queue->capacity.waits ||
+      signals > queue->capacity.signals || uses > queue->capacity.uses)
     return tide_diag_set(diag, TIDE_INVALID,
                          "%zu operations are more than queue '%s' can ever take", count,
                          queue->label);
@@ -537,7 +552,7 @@ static enum tide_status check_batch(struct tide_queue *queue,
   if (status != TIDE_OK) return status;
   status = refuse_gone(queue, diag);
   if (status != TIDE_OK) return status;
-  return has_capacity(queue, count, waits, signals, uses) ? TIDE_OK : refuse_full(queue, diag);
+  return make_room(queue, count, waits, signals, uses) ? TIDE_OK : refuse_full(queue, diag);
 }
 
 enum tide_status tide_queue_submit_all(struct tide_queue *queue,

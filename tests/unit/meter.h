@@ -7,7 +7,7 @@
 
 struct meter {
   uint64_t asked, fail_at; /* the allocation that fails; 0: none */
-  int64_t out;
+  int64_t out, bytes;      /* not freed */
 };
 
 static inline void *meter_alloc(void *self, size_t size, size_t align) {
@@ -15,11 +15,13 @@ static inline void *meter_alloc(void *self, size_t size, size_t align) {
   uint64_t number = tide_fetch_add(&meter->asked, (uint64_t)1) + 1;
   if (number == tide_load_acquire(&meter->fail_at)) return NULL;
   tide_fetch_add(&meter->out, (int64_t)1);
+  tide_fetch_add(&meter->bytes, (int64_t)size);
   return tide_allocator_system()->alloc(NULL, size, align);
 }
 
 static inline void meter_free(void *self, void *memory, size_t size) {
   tide_fetch_sub(&((struct meter *)self)->out, (int64_t)1);
+  tide_fetch_sub(&((struct meter *)self)->bytes, (int64_t)size);
   tide_allocator_system()->free(NULL, memory, size);
 }
 
