@@ -18,7 +18,8 @@ struct state {
 static void setup(void *self) {
   struct state *s = self;
   EXPECT_OK(tide_context_create(NULL, &s->context));
-  EXPECT_OK(tide_timeline_create(s->context, NULL, &s->line));
+  EXPECT_OK(
+      tide_timeline_create(s->context, TIDE_PARAMS(tide_timeline_params, .history = 2), &s->line));
 }
 
 static void signal_one(void *self) {

@@ -133,7 +133,8 @@ TEST(what_a_run_waited_for_its_records_teach) {
   tide_frontier_init(&own.frontier, 4);
   tide_frontier_init(&known.frontier, 4);
   CHECK_OK(tide_timeline_create(s.context, NULL, &before));
-  CHECK_OK(tide_timeline_create(s.context, NULL, &timeline));
+  CHECK_OK(
+      tide_timeline_create(s.context, TIDE_PARAMS(tide_timeline_params, .history = 1), &timeline));
   CHECK_OK(tide_lease_take(s.context->lease, TIDE_DOMAIN_HOST, &host));
   CHECK_OK(tide_tracker_register(s.context->tracker, host));
   s.params.progress = timeline;
