@@ -230,7 +230,8 @@ struct tide_event {
                                            record's; ALLOC, GAP: the buffer's past */
   enum tide_status status;
   const struct tide_failure *failure; /* FINISH of a failed operation: the first cause, valid during
-                                         the call; NULL: no memory was left to keep it */
+                                         the call; NULL: no memory was left to keep it, or the
+                                         operation was cancelled before it started */
 };
 
 /* A receiver of events. Any thread may call it, with locks held: it takes notes, and calls no

@@ -121,6 +121,7 @@ struct tide_plan_queue {
   uint64_t operations; /* number of operations that the plan submits to the queue */
   uint32_t most_waits; /* maximum number of waits of one of its operations */
   uint32_t most_signals;
+  uint64_t uses;         /* number of buffers that its operations use, in all */
   uint32_t takes;        /* timeline of its operations that take, one value per taken operation;
                             TIDE_PLAN_NONE: no such operations */
   uint64_t taken_bytes;  /* maximum bytes that one operation takes */

@@ -202,6 +202,8 @@ void tide_lexer_next(struct tide_lexer *lexer, struct tide_token *out_token) {
 }
 
 bool tide_word_equal(const char *text, size_t length, const char *word) {
+  /* Most words differ in the first byte. */
+  if (length == 0 || *text != *word) return length == 0 && !*word;
   return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 

@@ -82,8 +82,9 @@ static void queue_capacity(const struct tide_run *run, size_t index,
   params->operations = clamp_count(operations, 1);
   params->waits = clamp_count(all_waits, waits ? waits : 1);
   params->signals = clamp_count(all_signals, signals ? signals : 1);
-  params->buffers =
-      clamp_count(operations * (run->params.paused ? TIDE_PARAMS_MAX : 4), TIDE_PARAMS_MAX);
+  uint64_t uses = queue->uses, least = uses < TIDE_PARAMS_MAX ? uses : TIDE_PARAMS_MAX;
+  if (!run->params.paused && uses > 4 * operations) uses = 4 * operations;
+  params->buffers = clamp_count(uses, least ? least : 1);
 }
 
 static enum tide_status make_queue(struct tide_run *run, size_t index, struct tide_diag *diag) {

@@ -107,10 +107,12 @@ static void check_operation(struct checker *c, const struct tide_step *step) {
   for (size_t i = 0; i < step->body->param_count; i++) {
     const struct tide_step_argument *a = &step->arguments[i];
     if (a->kind > TIDE_PARAM_INOUT || a->index == TIDE_PLAN_NONE) continue;
+    queue->uses++;
     struct tide_plan_buffer *buffer = &c->plan->buffers[a->index];
     buffer->read |= a->kind != TIDE_PARAM_OUT;
     buffer->written |= a->kind != TIDE_PARAM_IN;
   }
+  if (step->took) queue->uses += step->take_count;
   if (step->kind == TIDE_STEP_PART) check_part(c, step);
   if (step->tag_count) check_takes(c, step, queue);
 }

@@ -218,7 +218,9 @@ void tide_sched_emit_failure(struct tide_sched *sched, struct tide_op *op) {
   struct tide_context *context = sched->context;
   const struct tide_sink *sink = context->sink ? context->sink : context->failures;
   if (!sink) return;
-  const struct tide_cause *cause = tide_op_cause(op);
+  /* A cancelled operation needs no cause beside its status: a queue may end with many. */
+  const struct tide_cause *cause =
+      op->status == TIDE_CANCELLED && !op->rare ? NULL : tide_op_cause(op);
   struct tide_event event = {.failure = cause ? &cause->failure : NULL};
   emit_event(sched, sink, TIDE_EVENT_FINISH, op, &event);
 }
