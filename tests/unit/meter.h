@@ -8,6 +8,7 @@
 struct meter {
   uint64_t asked, fail_at; /* the allocation that fails; 0: none */
   int64_t out, bytes;      /* not freed */
+  uint64_t total;          /* bytes of all allocations so far */
 };
 
 static inline void *meter_alloc(void *self, size_t size, size_t align) {
@@ -16,6 +17,7 @@ static inline void *meter_alloc(void *self, size_t size, size_t align) {
   if (number == tide_load_acquire(&meter->fail_at)) return NULL;
   tide_fetch_add(&meter->out, (int64_t)1);
   tide_fetch_add(&meter->bytes, (int64_t)size);
+  tide_fetch_add(&meter->total, (uint64_t)size);
   return tide_allocator_system()->alloc(NULL, size, align);
 }
 

@@ -259,6 +259,7 @@ static void compare_histories(struct tide_timeline *small, struct tide_timeline 
     CHECK(mine.value >= value && tide_frontier_get(&a.frontier, mine.axis) >= mine.epoch);
     if (mine.value == all.value) {
       CHECK(!all.external && mine.axis == all.axis && mine.epoch == all.epoch);
+      CHECK(mine.value != value || !mine.coarse);
       CHECK(tide_frontier_dominates(&b.frontier, &a.frontier) || a.frontier.tainted);
     } else {
       CHECK(mine.coarse && mine.value > all.value);
