@@ -5,6 +5,8 @@
 #include "base/atomic.h"
 #include "tidemark/base.h"
 
+#include <string.h>
+
 struct meter {
   uint64_t asked, fail_at; /* the allocation that fails; 0: none */
   int64_t out, bytes;      /* not freed */
@@ -22,6 +24,7 @@ static inline void *meter_alloc(void *self, size_t size, size_t align) {
 }
 
 static inline void meter_free(void *self, void *memory, size_t size) {
+  memset(memory, 0xdd, size);
   tide_fetch_sub(&((struct meter *)self)->out, (int64_t)1);
   tide_fetch_sub(&((struct meter *)self)->bytes, (int64_t)size);
   tide_allocator_system()->free(NULL, memory, size);
