@@ -1,5 +1,5 @@
-/* What a program costs before its first operation starts, and the run beside it: programs of more
- * and more operations, each a line of the text. Linear work has the same figure in every row. */
+/* The costs of a program before its first operation starts, and of the run: programs of more and
+ * more operations, each a line of the text. Linear work has the same figure in every row. */
 #include "bench.h"
 
 #include "tidemark/kernel.h"

@@ -167,7 +167,7 @@ struct tide_future {
   uint32_t by_commands : 1;     /* a channel's commands keep its promises, not the host */
   struct tide_channel *channel; /* NULL: the host keeps the promises, or the channel is closed */
   uint64_t kept;
-  uint32_t slot;    /* in points->slots */
+  uint32_t slot;    /* index in points->slots */
   uint32_t skipped; /* pending promises below newest_queued that are not queued */
   struct tide_link link, in_channel;
   struct tide_promise *more; /* the promises but the first; NULL: not allocated yet, or none */

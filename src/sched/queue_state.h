@@ -102,7 +102,7 @@ struct tide_queue {
   uint32_t shed;               /* how often the frontier had to make room */
   struct tide_link held;
   uint32_t held_firm; /* held operations that may not be passed */
-  /* What further submits may take: `capacity` less what unfinished operations have. */
+  /* The capacity left for further submits. */
   uint32_t free_ops_count, free_waits_count, free_signals_count, free_uses_count;
   struct tide_capacity capacity;
   struct tide_store store;  /* a submit takes from here */

@@ -79,7 +79,7 @@ struct tide_timeline {
   bool kept : 1;          /* the last slot is in use */
   bool gone : 1;          /* the broken ranges are lost: see tide_pending_forget_all_locked */
   bool grows : 1;         /* the ring may grow: see history.h */
-  uint16_t slot_size;     /* of the ring below */
+  uint16_t slot_size;     /* bytes of a slot of the ring */
   uint32_t vain_spins;    /* atomic; vain spins since the last useful one: see wait.c */
   bool ends_singly;       /* the values end one by one: see pending_value.h */
   bool was_held, orphan;  /* see tide_timeline_hold_locked */
