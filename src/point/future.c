@@ -390,6 +390,13 @@ enum tide_status tide_future_promise_named(struct tide_points *points, struct ti
   return promise_locked(future, tide_points_deadline(points, 0), out_point);
 }
 
+uint32_t tide_future_capacity(const struct tide_future *future) {
+  struct tide_lock *lock = tide_points_lock(future->points);
+  uint32_t capacity = future->capacity;
+  tide_lock_give(lock);
+  return capacity;
+}
+
 struct tide_client *tide_future_client(struct tide_points *points, struct tide_point name) {
   struct tide_lock *lock = tide_points_lock(points);
   const struct tide_future *future = tide_slot_find(points, name, TIDE_SLOT_FUTURE);

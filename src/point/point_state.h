@@ -248,6 +248,8 @@ static inline void tide_future_count(const struct tide_future *future,
   stats->promised += future->newest - future->timeline->initial;
   stats->kept += future->kept;
 }
+/* Returns the capacity. Takes the lock. */
+uint32_t tide_future_capacity(const struct tide_future *future);
 /* Returns the client of a future timeline; NULL: one of the two is gone. Takes the lock. */
 struct tide_client *tide_future_client(struct tide_points *points, struct tide_point name);
 /* Does tide_future_promise for this value. TIDE_VALUE: another value is next, and the timeline is

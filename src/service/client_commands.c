@@ -75,7 +75,7 @@ void tide_entry_free(struct tide_served *client, struct tide_entry *entry) {
   entry->kind = TIDE_ENTRY_FREE;
   switch (kind) {
     case TIDE_ENTRY_FUTURE:
-      client->promises -= ((const struct tide_future *)entry->object)->capacity;
+      client->promises -= tide_future_capacity(entry->object);
       tide_future_destroy(entry->object);
       client->timelines--;
       break;
@@ -119,7 +119,7 @@ static enum tide_status call_future(const struct call *c) {
   entry->kind = TIDE_ENTRY_FUTURE;
   entry->generation = c->command->object.generation;
   entry->object = future;
-  client->promises += future->capacity;
+  client->promises += params.capacity;
   entry->base = tide_slot_point(client->service->points, future->slot, params.initial);
   client->timelines++;
   tide_publish(client->published, c->command->object.handle, entry->generation, entry->base);

@@ -75,17 +75,17 @@ struct tide_timeline {
                           0: hosts may not signal */
   uint32_t status;
   uint8_t scope; /* enum tide_scope */
-  bool operations_only : 1;
-  bool kept : 1;          /* the last slot is in use */
-  bool gone : 1;          /* the broken ranges are lost: see tide_pending_forget_all_locked */
-  bool grows : 1;         /* the ring may grow: see history.h */
-  uint16_t slot_size;     /* bytes of a slot of the ring */
-  uint32_t vain_spins;    /* atomic; vain spins since the last useful one: see wait.c */
-  bool ends_singly;       /* the values end one by one: see pending_value.h */
-  bool was_held, orphan;  /* see tide_timeline_hold_locked */
-  bool is_watched;        /* `watch` is set */
-  bool awaits_promise;    /* `promised` has a waiter */
-  uint32_t held;          /* references of points */
+  bool operations_only;
+  uint16_t slot_size;        /* bytes of a slot of the ring */
+  uint32_t vain_spins;       /* atomic; vain spins since the last useful one: see wait.c */
+  bool ends_singly;          /* the values end one by one: see pending_value.h */
+  bool is_watched;           /* `watch` is set */
+  bool was_held, orphan : 1; /* see tide_timeline_hold_locked */
+  bool kept : 1;             /* the last slot is in use */
+  bool gone : 1;             /* the broken ranges are lost: see tide_pending_forget_all_locked */
+  bool grows : 1;            /* the ring may grow: see history.h */
+  bool awaits_promise : 1;   /* `promised` has a waiter */
+  uint32_t held;             /* references of points */
   uint32_t owners;        /* hosts that may signal, and one for all operations that will; the last
                              field in the two lines */
   uint64_t number;        /* number in the context, in order of creation */

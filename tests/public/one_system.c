@@ -243,10 +243,12 @@ static void open_all(struct leader *leader) {
   must(tide_queue_create(leader->file_device, NULL, &leader->disk), "disk");
   must(tide_queue_create(leader->cpu_device, NULL, &leader->right), "right");
   must(tide_queue_create(leader->cpu_device, NULL, &leader->last), "last");
-  must(tide_timeline_create(leader->context, NULL, &leader->read), "read");
-  must(tide_timeline_create(leader->context, NULL, &leader->partner), "partner");
-  must(tide_timeline_create(leader->context, NULL, &leader->taken), "taken");
-  must(tide_timeline_create(leader->context, NULL, &leader->window), "window");
+  /* With a history, the records of what is no operation list all that it knew, too. */
+  struct tide_timeline_params timeline = {.struct_size = sizeof timeline, .history = 16};
+  must(tide_timeline_create(leader->context, &timeline, &leader->read), "read");
+  must(tide_timeline_create(leader->context, &timeline, &leader->partner), "partner");
+  must(tide_timeline_create(leader->context, &timeline, &leader->taken), "taken");
+  must(tide_timeline_create(leader->context, &timeline, &leader->window), "window");
   struct tide_medium_params medium = {.struct_size = sizeof medium, .pages = 1024};
   must(tide_medium_create(leader->context, &medium, &leader->medium), "medium");
   attach(&leader->shared, leader->common);
