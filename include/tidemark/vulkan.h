@@ -248,7 +248,7 @@ tide_vulkan_export(struct tide_device *gpu, struct tide_timeline *timeline, uint
  * Some drivers (VK_KHR_external_semaphore_fd) give out a timeline semaphore as an *opaque
  * descriptor*, from which the same GPU's driver makes a semaphore of another VkDevice, in another
  * process, or for CUDA. Both then have one value. One side exports to its semaphore, the other one
- * imports its own. Whoever has the descriptor can signal, so give it only to those you trust.
+ * imports its own. A holder of the descriptor can signal, so give it only to those you trust.
  *
  * TIDE_UNSUPPORTED: the driver has none of timeline semaphores, or an adopted VkDevice was created
  * without the extension; TIDE_FULL: no descriptors left; or the driver's error. The caller destroys

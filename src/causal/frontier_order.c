@@ -43,8 +43,8 @@ bool tide_frontier_dominates(const struct tide_frontier *f, const struct tide_fr
   return tide_lists_cover(tide_entries_of(f), tide_entries_of(g));
 }
 
-/* Adds what the taint says to the order of the entries: f has, or may have, knowledge that g lacks;
- * and the reverse. */
+/* Adds the taint to the order of the entries: f has, or may have, knowledge that g lacks; and the
+ * reverse. */
 static inline enum tide_order order_with_taint(unsigned order, const struct tide_frontier *f,
                                                const struct tide_frontier *g) {
   _Static_assert(TIDE_EQUAL == 0 && TIDE_BEFORE == 1 && TIDE_AFTER == 2 && TIDE_CONCURRENT == 3,

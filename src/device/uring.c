@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A write into the page cache blocks for a copy. A ring hands it to a kernel thread, whose two
+/* A write into the page cache blocks for a copy. A ring hands it to a kernel thread, and two
  * wakes cost ten times as much as a small copy. So small writes are done on the ring's thread,
  * until one takes long: then the system is writing back, and the next ones go through the ring
  * again.
@@ -70,8 +70,8 @@ struct tide_ring {
   uint32_t refusals;  /* successive refusals of io_uring_enter */
   uint32_t pause;     /* small writes still to go through the ring */
   struct slot *own;   /* the copy that this thread is to do; NULL: none */
-  dev_t device_seen;  /* of the last file that was looked at … */
-  bool is_memory;     /* … and whether that lies in memory */
+  dev_t device_seen;  /* the device of the last file */
+  bool is_memory;     /* the last file lies in memory */
   size_t done_count;
   struct slot *slots, *free_slots;
   struct slot *again; /* refused transfers: repeated when the timer ends */
@@ -477,8 +477,8 @@ static void copy_pieces(struct tide_ring *ring, struct slot *slot) {
   queue_transfer(ring, slot);
 }
 
-/* Does the copy that was kept, while the kernel does what was queued before. Returns as enter_ring
- * does. */
+/* Does the copy that was kept, while the kernel does the queued ones. Returns as enter_ring does.
+ */
 static int copy_own(struct tide_ring *ring) {
   struct slot *slot = ring->own;
   if (!slot) return 0;

@@ -154,7 +154,7 @@ TIDE_APART static void merge_in_scratch(struct tide_queue *queue,
   tide_frontier_merge(sched->scratch, frontier, &eviction);
 }
 
-/* In `scratch` if there is no room: eviction then chooses among all entries. */
+/* Merges in `scratch` if there is no room: eviction then chooses among all entries. */
 void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier) {
   struct tide_frontier *next = tide_queue_next_frontier(queue);
   const struct tide_frontier *known = queue->sched->known;
@@ -180,8 +180,8 @@ static bool learn_record(struct tide_queue *queue, const struct tide_frontier *f
 /* Finished entries are of no use, but each costs a look. */
 #define LOOK_EACH 8u
 
-/* Imports a signaller alone. So an operation's cost does not grow with the number of queues: what
- * is left out costs elisions. */
+/* Imports a signaller alone. So an operation's cost does not grow with the number of queues. The
+ * entries that are left out cost elisions. */
 TIDE_APART static void learn_signaller(struct tide_queue *queue, tide_axis axis, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
   struct tide_frontier *next = tide_queue_next_frontier(queue);

@@ -1,7 +1,7 @@
 /* timeline/history.h: the ring of reached records. All under the guard.
  *
- * A ring whose size the user gave is allocated with the timeline. The default one begins with one
- * slot inside the timeline, enough for the signals of hosts, whose past has finished. The submits
+ * A ring with a size by the user is allocated with the timeline. The default one begins with one
+ * slot inside the timeline, enough for the signals of hosts: their past has finished. The submits
  * of operations that are to signal the timeline make it grow. Without memory it stays as it is:
  * fewer records are kept, and look-ups are coarser. */
 #ifndef TIDE_TIMELINE_HISTORY_H

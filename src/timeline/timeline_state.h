@@ -53,7 +53,7 @@ struct tide_record_source {
   bool (*find)(void *self, uint64_t value, struct tide_record_view *out_view);
 };
 
-/* The size of a slot whose frontier has one entry: see history.c. */
+/* The size of a slot with a frontier of one entry: see history.c. */
 #define TIDE_FIRST_SLOT_SIZE 48
 
 /* A timeline. The first two cache lines hold the fields that host calls use; an external signal

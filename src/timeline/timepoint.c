@@ -92,7 +92,7 @@ static inline void make_call(struct tide_timepoint *timepoint, bool ends_singly)
   timepoint->call(timepoint, status);
 }
 
-/* Clears `callbacks` of a timepoint whose call begins. */
+/* Clears `callbacks` of a timepoint when its call begins. */
 static inline void end_registration(struct tide_deferred *deferred,
                                     struct tide_point_waiter *waiter) {
   bool ends_singly = is_single(waiter);
