@@ -276,11 +276,14 @@ static enum tide_status submit_locked(struct tide_collective *collective, size_t
   if (status == TIDE_MISMATCH) fail_instance(instance, TIDE_MISMATCH, NULL);
   struct tide_operation empty = {.label = part->label};
   const struct tide_operation *taken = status == TIDE_OK ? part : &empty;
-  /* The part is known to the instance before it can enter, arrive or finish. */
-  tide_queue_make_room(queue, taken);
+  /* The part is known to the instance before it can enter, arrive or finish. So the queue grows
+   * first, or not at all: it would take the part from another store. */
+  enum tide_status submitted = tide_queue_has_capacity(queue, taken, diag);
   struct tide_op *op = tide_queue_free_op(queue);
-  instance->parts[member] = op;
-  enum tide_status submitted = tide_op_submit_locked(queue, taken, instance, NULL, diag);
+  if (submitted == TIDE_OK) {
+    instance->parts[member] = op;
+    submitted = tide_op_submit_locked(queue, taken, instance, NULL, diag);
+  }
   if (submitted != TIDE_OK) {
     if (instance->parts[member] == op) instance->parts[member] = NULL;
     if (is_new) instance->number = 0;

@@ -212,12 +212,11 @@ void tide_cancel_fire(struct tide_node *node, enum tide_status status);
 void tide_cancel_fired(struct tide_node *node);
 
 /* ---- submit.c ---- */
-/* Checks the arguments, the queue's state and its free capacity. TIDE_OK, or the submit's error. */
+/* Checks the arguments, the queue's state and its free capacity, for which the queue grows if it
+ * can. TIDE_OK, or the submit's error. */
 enum tide_status tide_queue_has_capacity(struct tide_queue *queue,
                                          const struct tide_operation *operation,
                                          struct tide_diag *diag);
-/* Has a queue grow if it lacks the capacity for the operation, so that the submit will not. */
-void tide_queue_make_room(struct tide_queue *queue, const struct tide_operation *operation);
 /* Submits a command that changes priorities, with the lock held. */
 enum tide_status tide_op_submit_change(struct tide_queue *queue,
                                        const struct tide_operation *operation,

@@ -325,11 +325,6 @@ static inline bool make_room(struct tide_queue *queue, size_t ops, size_t waits,
          (queue->grows && tide_queue_grow(queue) && has_capacity(queue, ops, waits, signals, uses));
 }
 
-void tide_queue_make_room(struct tide_queue *queue, const struct tide_operation *operation) {
-  if (queue->grows)
-    (void)make_room(queue, 1, waits_of(operation), signals_of(operation), operation->buffer_count);
-}
-
 static enum tide_status refuse_full(struct tide_queue *queue, struct tide_diag *diag) {
   if (queue->grows)
     return tide_diag_set(diag, TIDE_NOMEM, "no memory for more than %u operations of queue '%s'",

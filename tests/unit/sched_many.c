@@ -119,6 +119,9 @@ TEST(a_label_is_asked_for_while_all_is_lost) {
   fake_take(&f, "named");
   CHECK(pthread_create(&thread, NULL, look_at_label, f.out[0]) == 0);
   while (!tide_load_acquire(&looked)) continue;
+  for (int i = 0; i < 20; i++) CHECK_OK(SUBMIT(q, .label = "others")); /* the queue grows */
+  tide_store_release(&looked, 0u);
+  while (!tide_load_acquire(&looked)) continue;
   tide_device_lose(f.device, TIDE_LOST);
   tide_store_release(&looked, 0u);
   while (!tide_load_acquire(&looked)) continue;

@@ -245,6 +245,34 @@ TEST(parts_of_collectives_make_a_queue_grow) {
   close_room();
 }
 
+/* One allocation fails, and the next one of the same submit would not. */
+TEST(a_part_when_memory_comes_back_at_once) {
+  for (uint64_t last = 1; last <= 9; last++) {
+    open_room();
+    struct tide_queue *queues[2];
+    struct tide_collective *all;
+    struct tide_timeline *timeline = timeline_of(16);
+    for (int i = 0; i < 2; i++) CHECK_OK(tide_queue_create(device, NULL, &queues[i]));
+    CHECK_OK(tide_collective_create(queues, 2, "all", &all));
+    for (uint64_t i = 1; i <= FEW + 1; i++) {
+      struct tide_signal signal = {timeline, i, false};
+      struct tide_operation part = {.body = &body, .signals = &signal, .signal_count = 1};
+      if (i == FEW + 1) meter.fail_at = meter.asked + last;
+      enum tide_status status = tide_collective_submit(all, 0, 1, &part, NULL, NULL);
+      if (status == TIDE_NOMEM) status = tide_collective_submit(all, 0, 1, &part, NULL, NULL);
+      CHECK_OK(status);
+    }
+    meter.fail_at = 0;
+    struct tide_operation part = {.body = &body};
+    for (uint64_t i = 1; i <= FEW + 1; i++)
+      CHECK_OK(tide_collective_submit(all, 1, 1, &part, NULL, NULL));
+    run_ready();
+    CHECK_EQ_U64(tide_timeline_query(timeline), FEW + 1);
+    tide_collective_destroy(all);
+    close_room();
+  }
+}
+
 TEST(a_given_capacity_is_allocated_at_creation) {
   open_room();
   struct tide_timeline *timeline = timeline_of(4);
@@ -411,7 +439,7 @@ TEST(a_future_timeline_grows_once) {
 }
 
 TEST_MAIN(CASE(small_things), CASE(a_queue_grows_once), CASE(early_operations_end_in_all_ways),
-          CASE(parts_of_collectives_make_a_queue_grow),
+          CASE(parts_of_collectives_make_a_queue_grow), CASE(a_part_when_memory_comes_back_at_once),
           CASE(a_given_capacity_is_allocated_at_creation),
           CASE(a_small_history_is_coarser_and_true), CASE(history_without_memory),
           CASE(a_future_timeline_grows_once))
