@@ -173,6 +173,9 @@ enum tide_status tide_queue_make_storage(struct tide_queue *queue) {
   if (!queue->apart || !make_store(queue, &capacity, &queue->store)) return TIDE_NOMEM;
   if (!make_ring(queue, capacity.ops, 0, &ring)) return TIDE_NOMEM;
   use_ring(queue, &ring);
+  queue->first_ops = queue->store.ops;
+  queue->first_labels = queue->store.labels;
+  queue->first_count = capacity.ops;
   queue->free_ops_count = capacity.ops;
   queue->free_waits_count = capacity.waits;
   queue->free_signals_count = capacity.signals;

@@ -28,10 +28,16 @@ static inline struct tide_op_rare *tide_op_rare(struct tide_op *op) {
 }
 
 /* Returns the label, "" if none. A backend calls this without the lock. So the flag is in the work,
- * which no thread writes meanwhile, and not among the operation's bits. */
+ * which no thread writes meanwhile, and not among the operation's bits. And the queue may grow
+ * meanwhile, unless the operation lies in the large store. */
 extern const char tide_no_label[sizeof(struct tide_op_label)];
 static inline const char *tide_op_label(const struct tide_op *op) {
-  return op->work.labelled ? tide_op_store(op)->labels[tide_op_index(op)].text : tide_no_label;
+  const struct tide_queue *queue = op->queue;
+  if (!op->work.labelled) return tide_no_label;
+  size_t offset = (uintptr_t)op - (uintptr_t)queue->first_ops;
+  if (offset < queue->first_count * sizeof *op)
+    return queue->first_labels[offset / sizeof *op].text;
+  return queue->store.labels[op - queue->store.ops].text;
 }
 #define TIDE_NUMBER_MASK ((UINT64_C(1) << 30) - 1)
 /* Returns the full sequence number. The queue's newest is less than 2^30 ahead, since the capacity

@@ -105,9 +105,13 @@ struct tide_queue {
   /* The capacity left for further submits. */
   uint32_t free_ops_count, free_waits_count, free_signals_count, free_uses_count;
   struct tide_capacity capacity;
-  struct tide_store store;  /* a submit takes from here */
-  struct tide_store early;  /* the store that the queue has outgrown, or nothing */
-  bool grows;               /* `store` is smaller than `capacity` */
+  struct tide_store store; /* a submit takes from here */
+  struct tide_store early; /* the store that the queue has outgrown, or nothing */
+  bool grows;              /* `store` is smaller than `capacity` */
+  /* The first store's, for readers without the lock: the rest moves when the queue grows. */
+  const struct tide_op *first_ops;
+  const struct tide_op_label *first_labels;
+  uint32_t first_count;
   uint32_t in_flight;       /* leaving operations with a node in flight */
   uint32_t members;         /* collectives that the queue belongs to */
   uint64_t ready_since;     /* ready_in->picks when it became ready */
