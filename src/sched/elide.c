@@ -466,7 +466,7 @@ static enum tide_status check_order(struct tide_queue *queue, struct tide_op *op
   tide_axis axis = first->queue->position.axis;
   if (axis == queue->position.axis) return TIDE_OK;
   if (tide_signaller_satisfied(sched, sched->known, axis, first->work.epoch, &reason) ||
-      tide_order_is_behind(op, axis, first->work.epoch))
+      tide_order_is_behind(op, first))
     return TIDE_OK;
   return tide_diag_set(
       diag, TIDE_UNORDERED,

@@ -30,8 +30,8 @@ bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_fronti
 
 /* ---- order_search.c ---- */
 /* True if the operation, which enters next, is ordered behind an unfinished one. Frontiers need not
- * list that one. Takes as long as operations are unfinished, so it is for a refusal. */
-bool tide_order_is_behind(struct tide_op *op, tide_axis axis, uint64_t epoch);
+ * list that one. Takes time for each operation that entered after it, so it is for a refusal. */
+bool tide_order_is_behind(struct tide_op *op, const struct tide_op *target);
 
 /* ---- device.c ---- */
 /* Destroys the device's queues that its user left. */

@@ -48,9 +48,9 @@ TEST(pools_of_devices) {
 
 /* Whoever gets memory that another queue used last is ordered behind all that this use knew, not
  * behind the use alone: what it knew counts, for waits and for who may signal. */
-static void recycled(bool in_order) {
+static void recycled(bool in_order, uint8_t capacity) {
   struct fake f;
-  fake_open(&f, in_order, 16);
+  fake_open(&f, in_order, capacity);
   struct tide_queue *first = fake_queue(&f, "first"), *second = fake_queue(&f, "second"),
                     *third = fake_queue(&f, "third");
   struct tide_timeline *steps = fake_timeline(&f, "steps", false);
@@ -64,6 +64,7 @@ static void recycled(bool in_order) {
   CHECK_OK(tide_pool_create(f.context, &params, &pool));
   CHECK_OK(SUBMIT(first, .label = "begin", SIGNALS({steps, 1})));
   CHECK_OK(tide_queue_alloc(second, pool, 4096, "page", &page));
+  CHECK_OK(SUBMIT(second)); /* a small frontier keeps the larger epoch */
   CHECK_OK(SUBMIT(second, .label = "fill", WAITS({steps, 1}),
                   .buffers = &(struct tide_use){.buffer = page, .access = TIDE_WRITE},
                   .buffer_count = 1));
@@ -74,8 +75,10 @@ static void recycled(bool in_order) {
   CHECK_OK(SUBMIT(third, .label = "refill",
                   .buffers = &(struct tide_use){.buffer = again, .access = TIDE_WRITE},
                   .buffer_count = 1));
-  CHECK_OK(SUBMIT(third, .label = "wait", WAITS({steps, 1})));
-  CHECK_EQ_U64(fake_class(&f, "wait", 0), TIDE_WAIT_ELIDED);
+  if (capacity > 2) { /* else the frontier has forgotten it, and the wait would order it */
+    CHECK_OK(SUBMIT(third, .label = "wait", WAITS({steps, 1})));
+    CHECK_EQ_U64(fake_class(&f, "wait", 0), TIDE_WAIT_ELIDED);
+  }
   CHECK(fake_find(&f, TIDE_EVENT_GAP, "refill", 0) && !fake_find(&f, TIDE_EVENT_GAP, "fill", 0));
   CHECK_OK(SUBMIT(third, .label = "end", SIGNALS({steps, 2})));
   tide_queue_free(third, again);
@@ -90,8 +93,10 @@ static void recycled(bool in_order) {
   fake_close(&f);
 }
 TEST(recycled_memory_teaches_all) {
-  recycled(true);
-  recycled(false);
+  recycled(true, 16);
+  recycled(false, 16);
+  recycled(true, 2);
+  recycled(false, 2);
 }
 
 /* A wait for an old value of the queue's own progress does not make it forget what it is at: memory
