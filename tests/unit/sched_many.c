@@ -148,7 +148,8 @@ TEST(a_relay_is_in_order_beyond_a_frontier) {
   CHECK_OK(SUBMIT(queues[0], .label = "first", SIGNALS({lines[0], 1}, {shared, 1})));
   for (int i = 1; i < QUEUES; i++) {
     for (int k = 0; k < i; k++) CHECK_OK(SUBMIT(queues[i])); /* the smallest epoch goes first */
-    CHECK_OK(SUBMIT(queues[i], WAITS({lines[i - 1], 1}), SIGNALS({lines[i], 1})));
+    CHECK_OK(SUBMIT(queues[i], WAITS({lines[i - 1], 1})));
+    CHECK_OK(SUBMIT(queues[i], SIGNALS({lines[i], 1})));
   }
   struct tide_queue *stranger = fake_queue(&f, "stranger");
   CHECK_STATUS(SUBMIT(stranger, WAITS({lines[0], 1}), SIGNALS({lines[0], 2}, {lines[3], 2})),
