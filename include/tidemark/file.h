@@ -3,8 +3,10 @@
  * The model. A file device reads, writes and syncs files through io_uring. Operations of one queue
  * overlap, and end in any order; their signals appear in order. A transfer is done when all of its
  * bytes are; a file that ends earlier fails it with TIDE_IO. The ring's own thread does small
- * writes into the page cache, which is ten times faster than submitting them to the ring. Where the
- * kernel has no io_uring, threads do the same work, and tide_file_kind reports it.
+ * writes into the page cache, which is ten times faster than submitting them to the ring, and
+ * transfers of files in memory (tmpfs, memfd). Beyond RLIMIT_FSIZE a transfer of the ring fails,
+ * and SIGXFSZ is not raised. Where the kernel has no io_uring, threads do the same work, and
+ * tide_file_kind reports it.
  *
  * A transfer of a pipe, a socket, a terminal or another descriptor that can be polled waits without
  * using the depth and without a thread, with io_uring and with threads. It ends when the other end

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -353,10 +352,7 @@ static void wait_and_move(struct tide_streams *streams) {
 
 static void streams_main(void *argument) {
   struct tide_streams *streams = argument;
-  sigset_t broken_pipe;
-  sigemptyset(&broken_pipe);
-  sigaddset(&broken_pipe, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &broken_pipe, NULL); /* writes return EPIPE */
+  tide_transfer_block_signals();
   while (take_incoming(streams)) wait_and_move(streams);
 }
 

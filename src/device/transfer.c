@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +27,14 @@ enum tide_status tide_status_of_errno(int number) {
     case ECANCELED: return TIDE_CANCELLED;
     default: return TIDE_IO;
   }
+}
+
+void tide_transfer_block_signals(void) {
+  sigset_t of_writes;
+  sigemptyset(&of_writes);
+  sigaddset(&of_writes, SIGPIPE);
+  sigaddset(&of_writes, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &of_writes, NULL);
 }
 
 bool tide_transfer_repeats(uint32_t *repeats, int error) {

@@ -26,6 +26,9 @@ static inline enum tide_io_verb tide_transfer_verb(const struct tide_work *work)
   return work->body ? tide_file_ops_of(work->body)->verb : TIDE_IO_NONE;
 }
 
+/* Blocks the signals of failed writes on this thread, which makes transfers for others: the calls
+ * return EPIPE and EFBIG. */
+void tide_transfer_block_signals(void);
 /* Returns the status for a system error number (positive). */
 TIDE_SISTER enum tide_status tide_status_of_errno(int number);
 /* Counts one refusal in *repeats and pauses when it is time. False: it was the last one. */

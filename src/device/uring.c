@@ -531,6 +531,7 @@ static void give_up(struct tide_ring *ring, int error) {
 static void ring_main(void *argument) {
   struct tide_ring *ring = argument;
   int error = 0;
+  tide_transfer_block_signals();
   while (!error) {
     bool stop = tide_load_acquire(&ring->stop);
     size_t done_count = ring->done_count;

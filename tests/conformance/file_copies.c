@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { LARGE = 1 << 20, MANY = 8, SMALL = 4096 };
@@ -134,6 +135,22 @@ static void a_copy_fails_where_the_file_ends(void) {
   close_job(&job);
 }
 
+/* As one that the kernel makes: no signal ends the program. */
+static void a_copy_beyond_the_limit_fails(size_t size) {
+  struct job job;
+  struct rlimit limit;
+  open_job(&job, size, true);
+  CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  limit.rlim_cur = size / 2;
+  CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  CHECK_OK(tide_timeline_signal(job.go, 1, NULL));
+  submit(&job, false, 0, 1);
+  CHECK_STATUS(tide_timeline_wait(job.done, 1, rig_later(20000)), TIDE_IO);
+  close_job(&job);
+}
+static void a_small_copy_beyond_the_limit(void) { a_copy_beyond_the_limit_fails(SMALL); }
+static void a_large_copy_beyond_the_limit(void) { a_copy_beyond_the_limit_fails(2 * LARGE); }
+
 #define RING(name)                                                                                 \
   { "ring_" #name, name, NULL, 0 }
 
@@ -142,7 +159,8 @@ int main(int argc, char **argv) {
       RING(one_alone_needs_no_other_thread),  RING(of_several_the_thread_does_one),
       RING(small_ones_need_no_other_thread),  RING(other_files_are_the_kernels),
       RING(a_large_one_goes_piece_by_piece),  RING(a_kick_ends_a_copy),
-      RING(a_copy_fails_where_the_file_ends),
+      RING(a_copy_fails_where_the_file_ends), RING(a_small_copy_beyond_the_limit),
+      RING(a_large_copy_beyond_the_limit),
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     for (size_t k = 0; k < rig_kind_count; k++)
