@@ -70,8 +70,7 @@ struct tide_ring {
   uint32_t refusals;  /* successive refusals of io_uring_enter */
   uint32_t pause;     /* small writes still to go through the ring */
   struct slot *own;   /* the copy that this thread is to do; NULL: none */
-  dev_t device_seen;  /* the device of the last file */
-  bool is_memory;     /* the last file lies in memory */
+  dev_t elsewhere;    /* the device of the last file that is not in memory */
   size_t done_count;
   struct slot *slots, *free_slots;
   struct slot *again; /* refused transfers: repeated when the timer ends */
@@ -217,14 +216,14 @@ static void queue_transfer(struct tide_ring *ring, struct slot *slot) {
   set_owner(entry, slot, 0);
 }
 
-/* True for a file of a file system in memory. */
+/* True for a file of a file system in memory. A new file system may get the device number of one
+ * that is gone, so only the other answer is kept: if that is old, the kernel makes a copy. */
 static bool is_in_memory(struct tide_ring *ring, int descriptor, dev_t device) {
   struct statfs system;
-  if (ring->device_seen != device) {
-    ring->is_memory = fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC;
-    ring->device_seen = device;
-  }
-  return ring->is_memory;
+  if (ring->elsewhere == device) return false;
+  if (fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC) return true;
+  ring->elsewhere = device;
+  return false;
 }
 
 /* True for a transfer that is a copy, and that this thread may do. */
