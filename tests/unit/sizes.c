@@ -406,6 +406,40 @@ TEST(history_without_memory) {
   close_room();
 }
 
+/* A ring of one slot lists the signaller alone. What else the past lists has not finished here. */
+TEST(a_small_record_is_tainted) {
+  open_room();
+  TIDE_FRONTIER_STORAGE(f, 16);
+  TIDE_FRONTIER_STORAGE(known, 16);
+  struct tide_record_info info;
+  struct tide_queue *queue, *other;
+  struct tide_timeline *wide = timeline_of(16), *by_host = timeline_of(0), *small = timeline_of(0);
+  struct tide_position host = {.frontier = &known.frontier};
+  tide_frontier_init(&known.frontier, 16);
+  CHECK_OK(tide_queue_create(device, NULL, &queue));
+  CHECK_OK(tide_queue_create(second, NULL, &other));
+  CHECK_OK(tide_lease_take(context->lease, TIDE_DOMAIN_HOST, &host.axis));
+  CHECK_OK(tide_tracker_register(context->tracker, host.axis));
+  CHECK_OK(submit(other, NULL, 0, NULL, 0)); /* does not run */
+  tide_queue_position(other, &known.frontier, NULL);
+  CHECK_OK(tide_timeline_signal(wide, 1, &host));
+  CHECK_OK(tide_timeline_signal(by_host, 1, &host));
+  look_up(wide, 1, &f.frontier, &info);
+  CHECK(tide_frontier_get(&f.frontier, tide_queue_axis(other)) == 1 && !f.frontier.tainted);
+  look_up(by_host, 1, &f.frontier, &info);
+  CHECK(f.frontier.count == 1 && f.frontier.tainted && !info.coarse);
+  CHECK_EQ_U64(tide_frontier_get(&f.frontier, host.axis), 2);
+  meter.fail_at = meter.asked + 1;
+  CHECK_OK(submit(queue, &(struct tide_wait){wide, 1}, 1, small, 1));
+  CHECK_EQ_U64(meter.asked, meter.fail_at);
+  run_ready();
+  look_up(small, 1, &f.frontier, &info);
+  CHECK(f.frontier.count == 1 && f.frontier.tainted && !info.coarse);
+  CHECK_EQ_U64(tide_frontier_get(&f.frontier, tide_queue_axis(queue)), 1);
+  run_on(second);
+  close_room();
+}
+
 /* ---- promises ------------------------------------------------------------------------------ */
 
 TEST(a_future_timeline_grows_once) {
@@ -442,4 +476,4 @@ TEST_MAIN(CASE(small_things), CASE(a_queue_grows_once), CASE(early_operations_en
           CASE(parts_of_collectives_make_a_queue_grow), CASE(a_part_when_memory_comes_back_at_once),
           CASE(a_given_capacity_is_allocated_at_creation),
           CASE(a_small_history_is_coarser_and_true), CASE(history_without_memory),
-          CASE(a_future_timeline_grows_once))
+          CASE(a_small_record_is_tainted), CASE(a_future_timeline_grows_once))
