@@ -24,11 +24,25 @@ struct job {
 
 static const uint32_t sizes[] = {1000, 6400, 64000};
 
-static void write_text(struct job *job) {
+/* Writes line `i` of a program; returns its length. */
+typedef int (*write_line)(char *at, uint32_t i);
+
+static int write_nop(char *at, uint32_t i) { return sprintf(at, "q[%u]: nop\n", i % QUEUES); }
+
+/* Waits for the turn before, of the next queue, and uses a buffer. */
+static int write_fill(char *at, uint32_t i) {
+  unsigned q = i % QUEUES, turn = i / QUEUES;
+  return sprintf(at, "q[%u]: fill b[%u] wait t[%u] >= %u signal t[%u] = %u\n", q, q,
+                 (q + 1) % QUEUES, turn, q, turn + 1);
+}
+
+static void write_text(struct job *job, write_line line) {
   job->text = malloc((size_t)job->operations * LINE + 256);
   if (!job->text) bench_wrong("memory");
-  char *at = job->text + sprintf(job->text, "device d cpu\nqueue q[%d] on d\n", QUEUES);
-  for (uint32_t i = 0; i < job->operations; i++) at += sprintf(at, "q[%u]: nop\n", i % QUEUES);
+  char *at = job->text;
+  at += sprintf(at, "device d cpu\nqueue q[%d] on d\ntimeline t[%d]\nbuffer b[%d] 64\n", QUEUES,
+                QUEUES, QUEUES);
+  for (uint32_t i = 0; i < job->operations; i++) at += line(at, i);
 }
 
 static enum tide_status open_cpu(void *self, const struct tide_device_request *request,
@@ -76,10 +90,9 @@ static void run(struct job *job, bool submit_only) {
 }
 
 static const char *measure(const void *what, unsigned side, double *out_values) {
-  (void)what;
   struct job job = {.operations = sizes[side]};
   if (bench_smoke()) job.operations /= 10;
-  write_text(&job);
+  write_text(&job, *(const write_line *)what);
   uint64_t times[] = {bench_now(), 0, 0, 0, 0, 0};
   parse(&job);
   times[PARSE + 1] = bench_now();
@@ -99,12 +112,20 @@ static const char *measure(const void *what, unsigned side, double *out_values) 
   return NULL;
 }
 
-static const struct bench_contest linear = {.sides = {"1000 operations", "6400", "64 000"},
-                                            .values = {{"parse", "ns", BENCH_LESS},
-                                                       {"plan", "ns", BENCH_LESS},
-                                                       {"count the waits", "ns", BENCH_LESS},
-                                                       {"submit without a start", "ns", BENCH_LESS},
-                                                       {"run", "ns", BENCH_LESS}},
-                                            .measure = measure};
+static const write_line nop = write_nop, fill = write_fill;
 
-const struct bench_figure bench_planning[] = {{.name = "an_operation", .contest = &linear}, {0}};
+#define FIGURE(label, line)                                                                        \
+  {.name = label,                                                                                  \
+   .contest =                                                                                      \
+       &(const struct bench_contest){.sides = {"1000 operations", "6400", "64 000"},               \
+                                     .values = {{"parse", "ns", BENCH_LESS},                       \
+                                                {"plan", "ns", BENCH_LESS},                        \
+                                                {"count the waits", "ns", BENCH_LESS},             \
+                                                {"submit without a start", "ns", BENCH_LESS},      \
+                                                {"run", "ns", BENCH_LESS}},                        \
+                                     .measure = measure,                                           \
+                                     .what = &line}},
+
+/* clang-format off */
+const struct bench_figure bench_planning[] = {FIGURE("an_operation", nop)
+                                              FIGURE("an_operation_that_waits", fill){0}};
