@@ -1,5 +1,5 @@
-/* Two threads over mapped files, each with half of the strips: no copy is read. A strip is blurred
- * with the lines around it, so its result takes a copy into the mapped output. */
+/* Two threads over mapped files, each with the next strip in turn: no copy is read. A strip is
+ * blurred with the lines around it, so its result takes a copy into the mapped output. */
 #include "hand_job.h"
 
 #include <pthread.h>

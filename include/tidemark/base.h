@@ -231,7 +231,8 @@ struct tide_event {
   enum tide_status status;
   const struct tide_failure *failure; /* FINISH of a failed operation: the first cause, valid during
                                          the call; NULL: no memory was left to keep it, or the
-                                         operation was cancelled before it started */
+                                         operation was cancelled (also by its own body) and has no
+                                         earlier cause */
 };
 
 /* A receiver of events. Any thread may call it, with locks held: it takes notes, and calls no

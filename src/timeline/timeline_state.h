@@ -118,8 +118,8 @@ struct tide_timeline {
     };
   };
   char label[TIDE_LABEL_SIZE];
-  struct tide_owned owned;                        /* owned by the context, if the user made it */
-  unsigned char first_slot[TIDE_FIRST_SLOT_SIZE]; /* the ring, until it grows */
+  struct tide_owned owned; /* owned by the context, if the user made it */
+  _Alignas(uint64_t) unsigned char first_slot[TIDE_FIRST_SLOT_SIZE]; /* the ring, until it grows */
 };
 
 _Static_assert(sizeof(struct tide_timeline) <= 512, "small things are small");
