@@ -99,27 +99,33 @@ static bool is_unfinished(void *self, tide_axis axis, uint64_t epoch) {
   return axis == eviction->keep || !is_finished(eviction->tracker, axis, epoch);
 }
 
+/* The entries that go: those with lower epochs, and `equal` of those with this one. */
 struct floor {
   tide_axis keep;
-  uint64_t epoch; /* lower ones go */
+  uint64_t epoch;
+  size_t equal;
 };
 static bool is_above(void *self, tide_axis axis, uint64_t epoch) {
-  const struct floor *floor = self;
-  return axis == floor->keep || epoch > floor->epoch;
+  struct floor *floor = self;
+  if (axis == floor->keep) return true;
+  if (epoch != floor->epoch || !floor->equal) return epoch >= floor->epoch;
+  floor->equal--;
+  return false;
 }
 
-/* Returns the k-th smallest epoch of the entries but `keep`; there are more. */
-static uint64_t find_floor(const struct tide_frontier *f, tide_axis keep, size_t k) {
-  uint64_t least[TIDE_FRONTIER_CAPACITY_MAX / 4 + 2]; /* ascending */
+/* Finds the k smallest epochs of the entries but `keep`, of which there are more. */
+static struct floor find_floor(const struct tide_frontier *f, tide_axis keep, size_t k) {
+  uint64_t least[TIDE_FRONTIER_CAPACITY_MAX / 4 + 2] = {0}; /* ascending */
   struct tide_frontier_entry entry;
-  size_t count = 0;
+  size_t count = 0, lower = 0;
   for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
     if (entry.axis == keep || (count == k && entry.epoch >= least[k - 1])) continue;
     size_t slot = count < k ? count++ : k - 1;
     for (; slot > 0 && least[slot - 1] > entry.epoch; slot--) least[slot] = least[slot - 1];
     least[slot] = entry.epoch;
   }
-  return least[k - 1];
+  while (least[lower] < least[k - 1]) lower++;
+  return (struct floor){keep, least[k - 1], k - lower};
 }
 
 void tide_frontier_make_room(struct tide_frontier *f, const struct tide_eviction *eviction) {
@@ -127,7 +133,7 @@ void tide_frontier_make_room(struct tide_frontier *f, const struct tide_eviction
   size_t quarter = f->capacity / 4u, most = f->capacity - (quarter ? quarter : 1);
   if (own.tracker) tide_frontier_filter(f, is_unfinished, &own);
   if (f->count <= most) return;
-  struct floor floor = {own.keep, find_floor(f, own.keep, f->count - most)};
+  struct floor floor = find_floor(f, own.keep, f->count - most);
   tide_frontier_filter(f, is_above, &floor);
   f->tainted = 1;
 }

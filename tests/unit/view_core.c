@@ -170,7 +170,8 @@ static uint32_t check_after(const struct recording *r, uint32_t room) {
       double knows = 0;
       for (uint32_t k = 0; k < known[0]; k++)
         if (known[2 + 2 * k] == axis) knows = known[3 + 2 * k];
-      if (knows < epoch && known[1] == 0) FAIL("behind %u axis %g is said to be known to %g", i, axis, epoch);
+      if (knows < epoch && known[1] == 0)
+        FAIL("behind %u axis %g is said to be known to %g", i, axis, epoch);
     }
     if (count > room) FAIL("behind %u %u entries are said to be known, of %u", i, count, room);
   }
