@@ -220,6 +220,19 @@ void tide_instance_finished(struct tide_op *part) {
   end_if_over(collective);
 }
 
+struct tide_op *const *tide_instance_parts(struct tide_sched *sched, tide_axis axis,
+                                           uint64_t number, size_t *out_count) {
+  struct tide_link *all = &sched->collectives;
+  for (struct tide_link *at = all->next; at != all; at = at->next) {
+    struct tide_collective *collective = TIDE_CONTAINER(at, struct tide_collective, in_sched);
+    const struct tide_instance *instance = instance_at(collective, number);
+    if (collective->position.axis != axis) continue;
+    *out_count = collective->count;
+    return instance->number == number ? instance->parts : NULL;
+  }
+  return NULL;
+}
+
 bool tide_instance_circular(struct tide_op *part) {
   const struct tide_instance *instance = tide_op_rare(part)->instance;
   const struct tide_frontier *known = part->queue->sched->known;

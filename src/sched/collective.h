@@ -7,6 +7,7 @@
 
 struct tide_collective;
 struct tide_op;
+struct tide_sched;
 
 void tide_instance_entered(struct tide_op *part);
 /* True if this part would start only after another part of its instance has finished. Uses
@@ -16,6 +17,10 @@ bool tide_instance_circular(struct tide_op *part);
  * on. */
 bool tide_instance_arrive(struct tide_op *part);
 void tide_instance_finished(struct tide_op *part);
+/* Returns the unfinished parts of an instance, by member, with NULL for the finished ones; NULL: no
+ * collective has this axis, or the instance is over. */
+struct tide_op *const *tide_instance_parts(struct tide_sched *sched, tide_axis axis,
+                                           uint64_t number, size_t *out_count);
 /* Destroys all collectives that their users left. */
 void tide_collectives_destroy_locked(struct tide_sched *sched);
 /* Notifies the queue's collectives that the member is lost: the queue is destroyed, or its device

@@ -6,6 +6,7 @@
  * operation that has finished is behind none such. Neither is one that has started on a device
  * where the host keeps all waits, or that entered before the awaited one. */
 #include "causal/tracker.h"
+#include "sched/collective.h"
 #include "sched/sched.h"
 
 struct search {
@@ -34,28 +35,42 @@ static void push_epoch(struct search *search, const struct tide_queue *queue, ui
 }
 
 /* True if the awaited epoch is the target's or a later one of its queue. Else pushes it. */
-static bool follow_epoch(struct search *search, tide_axis axis, uint64_t epoch) {
+static bool follow_epoch(struct search *search, const struct tide_queue *queue, uint64_t epoch) {
   const struct tide_op *target = search->target;
-  struct tide_sched *sched = target->queue->sched;
-  if (!axis) return false;
-  if (axis == target->queue->position.axis && epoch >= target->work.epoch) return true;
-  const struct tide_queue *owner = tide_tracker_owner(sched->context->tracker, axis, sched);
-  if (owner) push_epoch(search, owner, epoch);
+  if (queue == target->queue && epoch >= target->work.epoch) return true;
+  push_epoch(search, queue, epoch);
   return false;
+}
+
+/* The same for the parts of a collective's instance: its records do not list the members. */
+static bool follow_parts(struct search *search, tide_axis axis, uint64_t number) {
+  size_t count = 0;
+  struct tide_op *const *parts =
+      tide_instance_parts(search->target->queue->sched, axis, number, &count);
+  for (size_t i = 0; parts && i < count; i++)
+    if (parts[i] && follow_epoch(search, parts[i]->queue, parts[i]->work.epoch)) return true;
+  return false;
+}
+
+static bool follow_axis(struct search *search, tide_axis axis, uint64_t epoch) {
+  struct tide_sched *sched = search->target->queue->sched;
+  if (!axis) return false;
+  const struct tide_queue *owner = tide_tracker_owner(sched->context->tracker, axis, sched);
+  return owner ? follow_epoch(search, owner, epoch) : follow_parts(search, axis, epoch);
 }
 
 static bool follow_past(struct search *search, const struct tide_buffer *buffer) {
   struct tide_frontier_entry use;
   for (struct tide_frontier_cursor at = tide_frontier_begin(tide_buffer_past(buffer));
        tide_frontier_next(&at, &use);)
-    if (follow_epoch(search, use.axis, use.epoch)) return true;
+    if (follow_axis(search, use.axis, use.epoch)) return true;
   return false;
 }
 
 /* True if the operation waits for the target. Pushes what else it waits for. */
 static bool follow_waits(struct search *search, const struct tide_op *op) {
   for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
-    if (follow_epoch(search, wait->axis, wait->epoch)) return true;
+    if (follow_axis(search, wait->axis, wait->epoch)) return true;
   for (const struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
     if (use->gap && follow_past(search, use->buffer)) return true;
   return false;

@@ -166,6 +166,34 @@ TEST(a_relay_is_in_order_beyond_a_frontier) {
   fake_close(&f);
 }
 
-TEST_MAIN(CASE(a_relay_is_in_order_beyond_a_frontier), CASE(what_is_let_go_is_sorted_once),
+/* The record of a collective does not list its members, whose order it stands for. */
+TEST(a_signal_behind_a_collective_is_in_order) {
+  struct fake f;
+  fake_open(&f, false, 16);
+  struct tide_queue *members[] = {fake_queue(&f, "left"), fake_queue(&f, "right")};
+  struct tide_queue *behind = fake_queue(&f, "behind"), *stranger = fake_queue(&f, "stranger");
+  struct tide_timeline *shared = fake_timeline(&f, "shared", false);
+  struct tide_collective *all;
+  CHECK_OK(tide_collective_create(members, 2, "all", &all));
+  struct tide_timeline *progress = tide_collective_progress(all);
+  struct tide_operation part = OPERATION(.label = "part");
+  for (size_t i = 0; i < 2; i++) CHECK_OK(tide_collective_submit(all, i, 1, &part, NULL, NULL));
+  CHECK_OK(SUBMIT(members[0], .label = "one", SIGNALS({shared, 1})));
+  /* The first instance came before it, and the second one comes after it. */
+  CHECK_STATUS(SUBMIT(stranger, WAITS({progress, 1}), SIGNALS({shared, 2})), TIDE_UNORDERED);
+  for (size_t i = 0; i < 2; i++) CHECK_OK(tide_collective_submit(all, i, 1, &part, NULL, NULL));
+  CHECK_OK(SUBMIT(behind, .label = "two", WAITS({progress, 2}), SIGNALS({shared, 2})));
+  fake_run_out(&f);
+  CHECK_EQ_U64(tide_timeline_query(shared), 2);
+  for (size_t i = 0; i < 2; i++) tide_queue_destroy(members[i]);
+  tide_queue_destroy(behind);
+  tide_queue_destroy(stranger);
+  tide_collective_destroy(all);
+  tide_timeline_destroy(shared);
+  fake_close(&f);
+}
+
+TEST_MAIN(CASE(a_signal_behind_a_collective_is_in_order),
+          CASE(a_relay_is_in_order_beyond_a_frontier), CASE(what_is_let_go_is_sorted_once),
           CASE(passed_by_very_many), CASE(a_failure_without_a_name),
           CASE(a_label_is_asked_for_while_all_is_lost))
