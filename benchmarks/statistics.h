@@ -30,10 +30,11 @@ static struct spread summarize(double *values, uint32_t count) {
                          quantile(values, count, 0.75)};
 }
 
-/* A lower bound of the median that lies too high in at most 5 of 100 cases, whatever the values'
- * distribution: the k-th smallest is above the median when fewer than k of the values are below
- * it, which is as likely as fewer than k heads. 0 when there are too few values to say so. In
- * logarithms: of 1100 values on, that none is a head is less likely than a double can say. */
+/* A lower bound of the median that lies too high in at most 5 of 100 cases, for any
+ * distribution of the values: the k-th smallest is above the median when fewer than k of the values
+ * are below it, which is as likely as fewer than k heads. 0 when there are too few values to say
+ * so. In logarithms: of 1100 values on, that none is a head is less likely than a double can say.
+ */
 static double lower_bound(const double *sorted, uint32_t count) {
   double chance = count * log(0.5), fewer = exp(chance), bound = 0;
   for (uint32_t k = 1; k <= count && fewer <= 0.05; k++) {

@@ -93,8 +93,8 @@ enum plant {
 
 struct exchange;
 
-/* A device of one's own does not go to sleep: where consumers have a core for themselves, who has
- * nothing to do there looks for so long first. */
+/* Consumers that have a core for themselves look for so long before they sleep: nobody else needs
+ * the core. */
 #define EXCHANGE_LINGER 1000000 /* ns */
 
 /* A way for data to get there. */

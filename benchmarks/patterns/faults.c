@@ -25,8 +25,8 @@ struct faults {
 
 /* ---- how long carriers look, in a watched run ---- */
 
-/* A carrier that lingers asks for the time, then looks, yields and asks again and again. What takes
- * longer is none of that: who waits for a lock yields, too. */
+/* A carrier that lingers asks for the time, then looks, yields and asks again and again. A longer
+ * gap is no look: a thread that waits for a lock yields, too. */
 #define LONGEST_LOOK 20000 /* ns */
 static _Thread_local bool is_carrier, has_yielded;
 static _Thread_local uint64_t looks_from;

@@ -5,7 +5,7 @@
  * without points stays. Streaming, alternating: a batch of points down, and their sums back.
  *
  * Coordinates are multiples of 2^-12 below 32, so a double holds the sum of 2^36 of them without
- * rounding: in whatever order they are added up, the centres are the same to the bit. */
+ * rounding. The order of adding does not change a bit of the centres. */
 #include "gpu.h"
 
 #include <stdlib.h>
