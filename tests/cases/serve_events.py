@@ -99,6 +99,30 @@ def wait_for_size(size):
     time.sleep(.05)
 
 
+def is_stopped(process):
+    tasks = "/proc/%d/task/" % process.pid
+    return all(open(tasks + task + "/stat").read().rpartition(")")[2].split()[0] == "T" for task in os.listdir(tasks))
+
+
+def read_lines(service, empty=False):
+    """What the file holds, in whole lines, while the service stands still: a full file ends with a part of a line
+    for as long as one is tried and cut off. With `empty` the file is emptied, and nothing is written in between."""
+    end = time.time() + LIMIT
+    while time.time() < end:
+        service.process.send_signal(signal.SIGSTOP)
+        while not is_stopped(service.process) and time.time() < end:
+            time.sleep(.001)
+        data = open(log, "rb").read()
+        whole = data == b"" or data.endswith(b"\n")
+        if whole and empty:
+            os.truncate(log, 0)
+        service.process.send_signal(signal.SIGCONT)
+        if whole:
+            return lines_of(data)
+        time.sleep(.001)
+    raise AssertionError("a line is never whole: %s" % data[-80:])
+
+
 FLOOD = 12000  # more lines than fit in the queue and a pipe together
 
 
@@ -189,7 +213,7 @@ def a_file_that_is_full():
     come_and_go(1000)
     wait_for_size(19000)
     service.serves()
-    events = lines_of(open(log, "rb").read())  # no part of a line
+    events = read_lines(service)
     assert 50 < len(events) < 1000, len(events)
     assert service.end() == 1
     assert "File too large; up to 1024 KiB of events wait" in service.said, service.said
@@ -204,8 +228,7 @@ def a_full_file_that_gets_room_again():
     come_and_go(500)
     for _ in range(100):
         wait_for_size(19000 if seen < 350 else 1)
-        seen += total(lines_of(open(log, "rb").read()))
-        os.truncate(log, 0)
+        seen += total(read_lines(service, empty=True))
         if seen == 500:
             break
         time.sleep(.2)
@@ -224,8 +247,7 @@ def what_a_full_file_drops_is_counted():
     end = time.time() + LIMIT
     while seen < FLOOD + 2 and time.time() < end:
         time.sleep(.15)
-        events = lines_of(open(log, "rb").read())
-        os.truncate(log, 0)
+        events = read_lines(service, empty=True)
         seen += total(events)
         dropped += sum(event["count"] for event in events if event["event"] == "dropped")
     assert seen == FLOOD + 2 and dropped > 0, (seen, dropped)
