@@ -7,6 +7,10 @@ static struct tide_body_frame *current; /* wasm has one thread */
 static _Thread_local struct tide_body_frame *current __attribute__((tls_model("initial-exec")));
 #endif
 
+struct tide_body_frame *tide_body_frame(void) {
+  return current;
+}
+
 struct tide_body_frame *tide_body_frame_set(struct tide_body_frame *frame) {
   struct tide_body_frame *before = current;
 #ifndef TIDE_INTERLEAVE /* explored threads share one system thread, and have no frames */

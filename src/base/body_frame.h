@@ -12,6 +12,7 @@
 #include "tidemark/base.h"
 
 struct tide_wait_point;
+struct tide_helper;
 
 struct tide_body_frame {
   struct tide_failure failure;          /* the reported failure; TIDE_OK: none */
@@ -19,8 +20,11 @@ struct tide_body_frame {
   struct tide_link link;                /* link in the context's blocked bodies */
   const struct tide_wait_point *points; /* the awaited points of a blocked body; NULL: a wait-set */
   size_t count;
+  struct tide_helper *helper; /* where another device may leave a work; NULL: the thread has one */
 };
 
+/* Returns this thread's frame; NULL: none. */
+struct tide_body_frame *tide_body_frame(void);
 /* Makes `frame` this thread's frame; NULL: the thread runs no body. Returns the previous frame. */
 TIDE_SISTER struct tide_body_frame *tide_body_frame_set(struct tide_body_frame *frame);
 

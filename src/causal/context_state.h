@@ -63,6 +63,7 @@ struct tide_context {
    * sched, which has devices report no more ends than waiters need. */
   void (*hear_waiter)(struct tide_context *context);
   uint32_t waiting;                     /* threads that block until a value is reached */
+  uint32_t lenders;                     /* atomic: devices that lend works to workers */
   struct tide_blocked_bodies *blocked;  /* bodies that block until a value is reached */
   struct tide_descriptors *descriptors; /* atomic; NULL: none was used. Of device/descriptor.c */
   struct tide_lock owned_lock;

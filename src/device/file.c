@@ -47,6 +47,7 @@ static bool run_transfer(void *self, struct tide_work *work) {
   struct stat info;
   int error;
   if (!work->body) return true;
+  tide_transfer_block_signals();
   enum tide_io_verb verb = tide_transfer_verb(work);
   if (!tide_transfer_prepare(work, &io) || (verb != TIDE_IO_SYNC && io.size == 0)) return true;
   if (verb != TIDE_IO_SYNC && fstat(io.descriptor, &info) == 0 &&

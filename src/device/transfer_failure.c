@@ -91,8 +91,9 @@ enum tide_status tide_transfer_report(enum tide_io_verb verb, const struct tide_
 }
 
 bool tide_transfer_prepare(struct tide_work *work, struct tide_io *out_io) {
-  struct tide_body_frame frame; /* only the two fields set below are used */
+  struct tide_body_frame frame; /* only the fields set below are used */
   frame.work = NULL;
+  frame.helper = NULL;
   frame.failure.status = TIDE_OK;
   struct tide_body_frame *before = tide_body_frame_set(&frame);
   *out_io = (struct tide_io){.descriptor = -1};

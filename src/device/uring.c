@@ -3,17 +3,15 @@
 #include "base/atomic.h"
 #include "base/check.h"
 #include "base/alloc.h"
+#include "device/lend.h"
 #include "device/transfer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <liburing.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,7 +58,8 @@ struct tide_ring {
   uint32_t stop;       /* atomic */
   uint32_t cancel_due; /* atomic */
   uint32_t broken;     /* atomic: the error number */
-  int event;           /* eventfd */
+  struct tide_lender lender;
+  int event; /* eventfd */
   uint64_t event_value;
   /* The ring's thread alone uses the rest. */
   bool event_armed, timer_armed;
@@ -70,7 +69,6 @@ struct tide_ring {
   uint32_t refusals;  /* successive refusals of io_uring_enter */
   uint32_t pause;     /* small writes still to go through the ring */
   struct slot *own;   /* the copy that this thread is to do; NULL: none */
-  dev_t elsewhere;    /* the device of the last file that is not in memory */
   size_t done_count;
   struct slot *slots, *free_slots;
   struct slot *again; /* refused transfers: repeated when the timer ends */
@@ -79,12 +77,23 @@ struct tide_ring {
 
 /* ---- making ---------------------------------------------------------------------- */
 
+/* Wakes the ring's thread, or makes it look again. Any thread. */
+static void wake(void *self) {
+  struct tide_ring *ring = self;
+  if (tide_exchange(&ring->park, (uint32_t)KICKED) != PARKED) return;
+  uint64_t one = 1;
+  ssize_t wrote;
+  do wrote = write(ring->event, &one, sizeof one);
+  while (wrote < 0 && errno == EINTR);
+}
+
 static enum tide_status make_storage(struct tide_ring *ring) {
   const struct tide_allocator *a = ring->context->allocator;
   ring->slots = tide_alloc(a, ring->depth, sizeof *ring->slots);
   ring->done = tide_alloc(a, ring->depth, sizeof *ring->done);
   ring->fresh = tide_alloc(a, ring->depth, sizeof *ring->fresh);
-  if (!ring->slots || !ring->done || !ring->fresh) return TIDE_NOMEM;
+  enum tide_status status = tide_lender_init(&ring->lender, ring->context, ring->depth, wake, ring);
+  if (!ring->slots || !ring->done || !ring->fresh || status != TIDE_OK) return TIDE_NOMEM;
   for (uint32_t i = ring->depth; i-- > 0;) {
     ring->slots[i].next = ring->free_slots;
     ring->free_slots = &ring->slots[i];
@@ -94,6 +103,7 @@ static enum tide_status make_storage(struct tide_ring *ring) {
 
 static void free_storage(struct tide_ring *ring) {
   const struct tide_allocator *a = ring->context->allocator;
+  tide_lender_fini(&ring->lender);
   tide_free(a, ring->slots, ring->depth, sizeof *ring->slots);
   tide_free(a, ring->done, ring->depth, sizeof *ring->done);
   tide_free(a, ring->fresh, ring->depth, sizeof *ring->fresh);
@@ -151,16 +161,12 @@ void tide_ring_destroy(struct tide_ring *ring) {
 }
 
 void tide_ring_kick(struct tide_ring *ring) {
-  if (tide_exchange(&ring->park, (uint32_t)KICKED) != PARKED) return;
-  uint64_t one = 1;
-  ssize_t wrote;
-  do wrote = write(ring->event, &one, sizeof one);
-  while (wrote < 0 && errno == EINTR);
+  if (!tide_lend(&ring->lender)) wake(ring);
 }
 
 void tide_ring_cancel(struct tide_ring *ring) {
   tide_store_release(&ring->cancel_due, 1u);
-  tide_ring_kick(ring);
+  wake(ring);
 }
 
 int tide_ring_error(const struct tide_ring *ring) { return (int)tide_load_acquire(&ring->broken); }
@@ -216,29 +222,17 @@ static void queue_transfer(struct tide_ring *ring, struct slot *slot) {
   set_owner(entry, slot, 0);
 }
 
-/* True for a file of a file system in memory. A new file system may get the device number of one
- * that is gone, so only the other answer is kept: if that is old, the kernel makes a copy. */
-static bool is_in_memory(struct tide_ring *ring, int descriptor, dev_t device) {
-  struct statfs system;
-  if (ring->elsewhere == device) return false;
-  if (fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC) return true;
-  ring->elsewhere = device;
-  return false;
-}
-
 /* True for a transfer that is a copy, and that this thread may do. */
 static bool is_copy(struct tide_ring *ring, enum tide_io_verb verb, const struct tide_io *io,
                     const struct stat *info) {
-  if (!S_ISREG(info->st_mode)) return false;
-  if (!is_in_memory(ring, io->descriptor, info->st_dev)) {
+  if (!tide_lender_is_in_memory(&ring->lender, io->descriptor, info->st_dev)) {
     if (verb != TIDE_IO_WRITE || io->size > COPY_SMALL) return false;
     if (ring->pause) {
       ring->pause--;
       return false;
     }
   }
-  int flags = fcntl(io->descriptor, F_GETFL);
-  return flags >= 0 && !(flags & (O_DIRECT | O_SYNC | O_DSYNC | O_NONBLOCK));
+  return tide_lender_is_plain(io->descriptor, info);
 }
 
 static void copy_small(struct tide_ring *ring, struct tide_work *work, enum tide_io_verb verb,
@@ -521,7 +515,10 @@ static void give_up(struct tide_ring *ring, int error) {
   for (;;) {
     reap_completions(ring);
     ring->done_count = 0; /* the device is lost: none is handed back */
-    if (!ring->under_way && !tide_streams_live(ring->streams)) break;
+    (void)tide_lender_take_back(&ring->lender, ring->fresh, ring->depth);
+    if (!ring->under_way && !tide_streams_live(ring->streams) &&
+        !tide_lender_is_used(&ring->lender))
+      break;
     nanosleep(&pause, NULL);
   }
   tide_device_certify(ring->device);
@@ -535,8 +532,10 @@ static void ring_main(void *argument) {
     bool stop = tide_load_acquire(&ring->stop);
     size_t done_count = ring->done_count;
     ring->done_count = 0;
-    size_t count = tide_device_exchange(ring->device, ring->done, done_count, ring->fresh,
-                                        ring->depth - ring->under_way, NULL);
+    size_t room = ring->depth - ring->under_way;
+    size_t count = tide_lender_take_back(&ring->lender, ring->fresh, room);
+    count += tide_device_exchange(ring->device, ring->done, done_count, ring->fresh + count,
+                                  room - count, NULL);
     bool over = begin_all(ring, count);
     error = copy_own(ring);
     end_cancelled(ring);
@@ -553,12 +552,16 @@ enum tide_status tide_ring_start(struct tide_ring *ring, struct tide_device *dev
   if (tide_ring_error(ring)) return TIDE_LOST; /* unsubmitted entries are still queued */
   ring->device = device;
   tide_store_release(&ring->stop, 0u);
-  return platform->spawn(platform->self, "tide-ring", ring_main, ring, &ring->thread);
+  enum tide_status status =
+      platform->spawn(platform->self, "tide-ring", ring_main, ring, &ring->thread);
+  if (status == TIDE_OK) tide_lender_start(&ring->lender, device);
+  return status;
 }
 
 void tide_ring_stop(struct tide_ring *ring) {
   const struct tide_platform *platform = ring->context->platform;
+  tide_lender_stop(&ring->lender);
   tide_store_release(&ring->stop, 1u);
-  tide_ring_kick(ring);
+  wake(ring);
   platform->join(platform->self, ring->thread);
 }

@@ -7,7 +7,8 @@
  *
  * Copies. Some transfers are copies that the kernel would hand to a thread of its own: small
  * writes, and all transfers of files in memory. The ring's thread does small ones itself, and of
- * the others one at a time, while nothing else is to be done.
+ * the others one at a time, while nothing else is to be done. Where workers of a cpu device fill
+ * the cores, they make copies without it (lend.h).
  *
  * Cancellation. A cancelled transfer is cancelled in the kernel (IORING_OP_ASYNC_CANCEL),
  * repeatedly until its completion comes: until then the kernel uses its memory.
@@ -35,6 +36,7 @@ enum tide_status tide_ring_create(struct tide_context *context, uint32_t depth,
                                   int *out_error);
 /* Starts the thread. TIDE_LOST: the ring broke before. TIDE_NOMEM. */
 enum tide_status tide_ring_start(struct tide_ring *ring, struct tide_device *device);
+/* Lends work to the calling thread, or wakes the ring's. */
 void tide_ring_kick(struct tide_ring *ring);
 /* Cancels the transfers for which tide_work_is_cancelled is true. Returns before they have
  * ended. */

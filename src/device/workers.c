@@ -48,7 +48,7 @@ static void wake_worker(struct tide_worker *worker) {
 void tide_workers_call(struct tide_workers *pool) {
   tide_lock_take(&pool->lock, pool->context->platform);
   struct tide_worker *worker = pool->parked;
-  if (worker) pool->parked = worker->next_parked;
+  if (worker) tide_store_relaxed(&pool->parked, worker->next_parked);
   else pool->called = true;
   tide_lock_give(&pool->lock);
   if (worker) wake_worker(worker);
@@ -97,7 +97,7 @@ static bool park_until_called(struct tide_worker *worker) {
   if (!stop && !called) {
     tide_store_release(&worker->state, (uint32_t)SPINNING);
     worker->next_parked = pool->parked;
-    pool->parked = worker;
+    tide_store_relaxed(&pool->parked, worker);
   }
   tide_lock_give(&pool->lock);
   if (!stop && !called) park_worker(worker);
@@ -140,6 +140,38 @@ static void probe_gathering(struct tide_worker *worker, size_t count) {
     worker->gather = TRY_GATHER;
     if (worker->try_after < TRY_LAST) worker->try_after *= 2;
   }
+}
+
+struct tide_helper *tide_workers_helper(void) {
+  struct tide_body_frame *frame = tide_body_frame();
+  return frame && frame->helper && !frame->helper->work ? frame->helper : NULL;
+}
+
+bool tide_workers_are_idle(void) {
+  const struct tide_worker *worker =
+      TIDE_CONTAINER(tide_body_frame()->helper, struct tide_worker, helper);
+  return tide_load_relaxed(&worker->pool->parked) != NULL;
+}
+
+/* True if the next exchange may make works ready that this worker should run. */
+static bool is_to_help(const struct tide_worker *worker) {
+  const struct tide_workers *pool = worker->pool;
+  return pool->helps && worker->at_once == 1 && tide_load_relaxed(&pool->context->lenders);
+}
+
+/* Returns a finished work, and runs those of other devices that come of it. */
+static void return_and_help(struct tide_worker *worker) {
+  struct tide_helper *helper = &worker->helper;
+  worker->frame.helper = helper;
+  (void)tide_device_exchange(worker->pool->device, worker->client.request.works, worker->count,
+                             NULL, 0, NULL);
+  worker->count = 0;
+  while (helper->work) {
+    struct tide_work *work = helper->work;
+    helper->work = NULL;
+    helper->help(helper->self, work);
+  }
+  worker->frame.helper = NULL;
 }
 
 /* Returns finished works and receives new ones. True if a combiner did the exchange. */
@@ -245,6 +277,7 @@ static void worker_main(void *argument) {
   tide_body_frame_set(&worker->frame);
   do {
     size_t done = worker->count;
+    if (done && is_to_help(worker)) return_and_help(worker);
     gather_operations(worker);
     bool answered = exchange_works(worker);
     came = worker->count != 0;
@@ -260,7 +293,9 @@ enum tide_status tide_workers_start(struct tide_workers *pool, struct tide_devic
                                     const char *name) {
   const struct tide_platform *platform = pool->context->platform;
   pool->device = device;
-  pool->asks = pool->at_once > 1 && platform->cores(platform->self) > 1;
+  uint32_t cores = platform->cores(platform->self);
+  pool->asks = pool->at_once > 1 && cores > 1;
+  pool->helps = !pool->take && pool->capacity >= cores;
   for (uint32_t i = 0; i < pool->capacity; i++) {
     struct tide_worker *worker = &pool->workers[i];
     *worker = (struct tide_worker){
@@ -282,7 +317,7 @@ void tide_workers_stop(struct tide_workers *pool) {
   tide_lock_take(&pool->lock, platform);
   pool->stop = true;
   struct tide_worker *parked = pool->parked;
-  pool->parked = NULL;
+  tide_store_relaxed(&pool->parked, NULL);
   tide_lock_give(&pool->lock);
   while (parked) {
     struct tide_worker *worker = parked;

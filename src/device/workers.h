@@ -4,7 +4,11 @@
  * operations that another could run, or as many non-blocking ones as run within some microseconds.
  * A worker without work joins the list of parked workers, spins for a while, then sleeps.
  * tide_workers_call wakes one of them. If none is parked, the call is stored, and the next worker
- * looks for work again instead of parking. So no call is lost, and none wakes two threads. */
+ * looks for work again instead of parking. So no call is lost, and none wakes two threads.
+ *
+ * A worker of a pool that fills the cores helps: when the end of a long operation makes works of
+ * another device ready, that device may leave one to this thread, which runs it before it takes its
+ * next operation (see lend.h). */
 #ifndef TIDE_DEVICE_WORKERS_H
 #define TIDE_DEVICE_WORKERS_H
 
@@ -17,6 +21,13 @@ typedef enum tide_status (*tide_worker_run)(const struct tide_body_class *body, 
 /* Takes a work in place of running it. True if the work is done and the worker must return it;
  * false if another thread will. */
 typedef bool (*tide_worker_take)(void *self, struct tide_work *work);
+
+/* A work that another device leaves to a worker. */
+struct tide_helper {
+  void (*help)(void *self, struct tide_work *work); /* also runs the works that follow */
+  void *self;
+  struct tide_work *work; /* NULL: none */
+};
 
 struct tide_worker {
   struct tide_workers *pool;
@@ -32,6 +43,7 @@ struct tide_worker {
   bool asks;                          /* private: the next exchange is posted for a combiner */
   struct tide_combiner_client client; /* private, with the works at hand */
   struct tide_body_frame frame;       /* private: of the running body */
+  struct tide_helper helper;          /* private: offered between two operations */
 } __attribute__((aligned(64)));
 
 struct tide_workers {
@@ -43,9 +55,10 @@ struct tide_workers {
   uint64_t spin_most; /* ns */
   size_t at_once;     /* limit of one exchange */
   bool asks;          /* flat combining is used: see device/combine.h */
+  bool helps;         /* the workers fill the cores */
   uint32_t count;     /* started threads */
   struct tide_lock lock;
-  struct tide_worker *parked; /* parked workers, last in first out */
+  struct tide_worker *parked; /* atomic: parked workers, last in first out */
   bool called;                /* a call came while no worker was parked */
   bool stop;
   struct tide_worker *workers;
@@ -62,6 +75,12 @@ enum tide_status tide_workers_start(struct tide_workers *pool, struct tide_devic
 /* Wakes one parked worker, or makes the next one to park look again. From any thread, also before
  * the start. */
 void tide_workers_call(struct tide_workers *pool);
+/* Returns the calling thread's helper, which has no work, if that thread is a worker that helps,
+ * and is between two operations. Else NULL. */
+struct tide_helper *tide_workers_helper(void);
+/* True if another worker of the calling thread's pool is parked. The thread runs a helper's work.
+ */
+bool tide_workers_are_idle(void);
 /* Stops and joins the threads. */
 void tide_workers_stop(struct tide_workers *pool);
 void tide_workers_fini(struct tide_workers *pool);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <liburing.h>
 #include <pthread.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static struct { uint32_t left, what; } planned[FAULT_COUNT];
@@ -175,6 +176,8 @@ ssize_t __wrap_pread64(int file, void *data, size_t size, off_t offset);
 ssize_t __real_pread64(int file, void *data, size_t size, off_t offset);
 ssize_t __wrap_pwrite64(int file, const void *data, size_t size, off_t offset);
 ssize_t __real_pwrite64(int file, const void *data, size_t size, off_t offset);
+ssize_t __wrap_preadv64v2(int file, const struct iovec *parts, int count, off_t offset, int flags);
+ssize_t __real_preadv64v2(int file, const struct iovec *parts, int count, off_t offset, int flags);
 int __wrap_fsync(int file);
 int __real_fsync(int file);
 
@@ -200,5 +203,10 @@ ssize_t __wrap_pread64(int file, void *data, size_t size, off_t offset) {
 }
 ssize_t __wrap_pwrite64(int file, const void *data, size_t size, off_t offset) {
   return fails(&size) ? -1 : __real_pwrite64(file, data, size, offset);
+}
+ssize_t __wrap_preadv64v2(int file, const struct iovec *parts, int count, off_t offset, int flags) {
+  struct iovec part = *parts;
+  CHECK(count == 1);
+  return fails(&part.iov_len) ? -1 : __real_preadv64v2(file, &part, 1, offset, flags);
 }
 int __wrap_fsync(int file) { return fails(NULL) ? -1 : __real_fsync(file); }
