@@ -2,26 +2,70 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
+/* A kept step is passed by later steps of its queue until the queue's barrier: its first kept step
+ * that is firm, or a part. A step up to there waits in the heap of the first timeline whose value
+ * it lacks; then it is ready. A step behind the barrier is in no heap. */
 struct kept {
-  struct kept *next;
+  struct kept *next, **link; /* in its line; *link points here */
+  struct kept *left, *right; /* in a heap */
+  uint64_t key, position;    /* of a heap: the awaited value; or round and line of `ready` */
+  size_t met;                /* waits and tags, in this order, that are satisfied */
   struct tide_step step;
   void *token;
   size_t size; /* bytes of this block, which includes the arrays of the step */
 };
 
 struct line {
-  struct kept *first, **last;
+  struct kept *first, **last, *barrier;
 };
 
 struct tide_run_order {
   const struct tide_plan_tables *tables;
   const struct tide_allocator *allocator;
   struct tide_run_order_client client;
-  uint64_t *promised;  /* by timeline: the highest value that an entered step signals */
-  struct line *lines;  /* by queue */
-  uint64_t *instances; /* by collective: the last that has entered */
-  size_t kept;
+  uint64_t *promised;    /* by timeline: the highest value that an entered step signals */
+  struct kept **waiters; /* by timeline: a heap of steps that wait for a value above `promised` */
+  struct line *lines;    /* by queue */
+  size_t *arrived;       /* by collective: parts of the next instance that are ready */
+  uint64_t kept;         /* steps kept so far */
+  /* Ready steps enter in rounds: queue by queue, in a queue by position, then the collectives. A
+   * step that becomes ready behind the newest entry, which `key` and `position` tell, enters in the
+   * next round. */
+  struct kept *ready;
+  uint64_t key, position;
 };
+
+/* ---- heaps: skew heaps, the least key and position first -------------------------- */
+
+static bool comes_before(const struct kept *a, const struct kept *b) {
+  return a->key != b->key ? a->key < b->key : a->position < b->position;
+}
+
+static struct kept *meld_heaps(struct kept *a, struct kept *b) {
+  struct kept *root = NULL, **at = &root;
+  while (a && b) {
+    struct kept *least = comes_before(b, a) ? b : a, *other = least == a ? b : a;
+    *at = least;
+    at = &least->left;
+    a = least->right;
+    b = other;
+    least->right = least->left;
+  }
+  *at = a ? a : b;
+  return root;
+}
+
+static void push_kept(struct kept **heap, struct kept *kept, uint64_t key) {
+  kept->key = key;
+  kept->left = kept->right = NULL;
+  *heap = meld_heaps(*heap, kept);
+}
+
+static struct kept *pop_kept(struct kept **heap) {
+  struct kept *least = *heap;
+  *heap = meld_heaps(least->left, least->right);
+  return least;
+}
 
 /* ---- keeping a step ------------------------------------------------------------ */
 
@@ -57,6 +101,64 @@ static void drop_step(struct tide_run_order *order, struct kept *kept) {
   tide_free(order->allocator, kept, 1, kept->size);
 }
 
+/* ---- waiting --------------------------------------------------------------------- */
+
+/* Returns the first value that a step lacks, from number *at of its waits and tags on; NULL: none.
+ * Taken data is complete before the step, too. */
+static const struct tide_step_value *find_unmet(const struct tide_run_order *order,
+                                                const struct tide_step *step, size_t *at) {
+  for (; *at < step->wait_count + step->tag_count; ++*at) {
+    const struct tide_step_value *value =
+        *at < step->wait_count ? &step->waits[*at] : &step->tags[*at - step->wait_count];
+    if (value->value > order->promised[value->timeline]) return value;
+  }
+  return NULL;
+}
+
+/* The last part of an instance stands for all of them. */
+static void make_ready(struct tide_run_order *order, struct kept *kept) {
+  const struct tide_step *step = &kept->step;
+  uint64_t line = step->queue;
+  if (step->kind == TIDE_STEP_PART) {
+    if (++order->arrived[step->collective] <
+        order->tables->collectives[step->collective].queue_count)
+      return;
+    line = order->tables->queue_count + step->collective;
+  }
+  uint64_t key = (order->key & ~(uint64_t)UINT32_MAX) | line;
+  if (key < order->key || (key == order->key && kept->position <= order->position))
+    key += UINT64_C(1) << 32; /* the next round */
+  push_kept(&order->ready, kept, key);
+}
+
+static void await_next(struct tide_run_order *order, struct kept *kept) {
+  const struct tide_step_value *unmet = find_unmet(order, &kept->step, &kept->met);
+  if (unmet) push_kept(&order->waiters[unmet->timeline], kept, unmet->value);
+  else make_ready(order, kept);
+}
+
+static void raise_promise(struct tide_run_order *order, uint32_t timeline, uint64_t value) {
+  struct kept **waiters = &order->waiters[timeline];
+  if (value <= order->promised[timeline]) return;
+  order->promised[timeline] = value;
+  while (*waiters && (*waiters)->key <= value) await_next(order, pop_kept(waiters));
+}
+
+static void record_signals(struct tide_run_order *order, const struct tide_step *step) {
+  for (size_t i = 0; i < step->signal_count; i++)
+    raise_promise(order, step->signals[i].timeline, step->signals[i].value);
+}
+
+/* Lets the steps of a line wait, from `kept` to the next barrier. */
+static void open_line(struct tide_run_order *order, struct line *line, struct kept *kept) {
+  line->barrier = NULL;
+  for (; kept && !line->barrier; kept = kept->next) {
+    if (kept->step.kind == TIDE_STEP_PART || !(kept->step.flags & TIDE_MAY_BE_PASSED))
+      line->barrier = kept;
+    await_next(order, kept);
+  }
+}
+
 static enum tide_status keep_step(struct tide_run_order *order, const struct tide_step *step) {
   struct kept *kept = copy_step(order, step);
   if (!kept) return TIDE_NOMEM;
@@ -66,36 +168,15 @@ static enum tide_status keep_step(struct tide_run_order *order, const struct tid
     return TIDE_NOMEM;
   }
   struct line *line = &order->lines[step->queue];
+  kept->position = step->kind == TIDE_STEP_PART ? 0 : ++order->kept;
+  kept->link = line->last;
   *line->last = kept;
   line->last = &kept->next;
-  order->kept++;
+  if (!line->barrier) open_line(order, line, kept);
   return TIDE_OK;
 }
 
-/* ---- order ----------------------------------------------------------------------- */
-
-static bool has_satisfied_waits(const struct tide_run_order *order, const struct tide_step *step) {
-  for (size_t i = 0; i < step->wait_count; i++)
-    if (step->waits[i].value > order->promised[step->waits[i].timeline]) return false;
-  for (size_t i = 0; i < step->tag_count; i++) /* taken data is complete before the step, too */
-    if (step->tags[i].value > order->promised[step->tags[i].timeline]) return false;
-  return true;
-}
-
-static void record_signals(struct tide_run_order *order, const struct tide_step *step) {
-  for (size_t i = 0; i < step->signal_count; i++) {
-    uint64_t *value = &order->promised[step->signals[i].timeline];
-    if (step->signals[i].value > *value) *value = step->signals[i].value;
-  }
-}
-
-static bool is_firm(const struct tide_step *step) { return !(step->flags & TIDE_MAY_BE_PASSED); }
-
-static bool is_blocked(const struct line *line) {
-  for (const struct kept *kept = line->first; kept; kept = kept->next)
-    if (is_firm(&kept->step) || kept->step.kind == TIDE_STEP_PART) return true;
-  return false;
-}
+/* ---- entering -------------------------------------------------------------------- */
 
 static enum tide_status enter_step(struct tide_run_order *order, const struct tide_step *step,
                                    void *token, struct tide_diag *diag) {
@@ -104,93 +185,60 @@ static enum tide_status enter_step(struct tide_run_order *order, const struct ti
   return status;
 }
 
-/* Removes a kept step from its line and enters it. */
-static enum tide_status release_step(struct tide_run_order *order, struct line *line,
-                                     struct kept **at, struct tide_diag *diag) {
-  struct kept *kept = *at;
-  *at = kept->next;
-  if (line->last == &kept->next) line->last = at;
-  order->kept--;
+/* Removes a ready step from its line and enters it. */
+static enum tide_status release_step(struct tide_run_order *order, struct kept *kept,
+                                     struct tide_diag *diag) {
+  struct line *line = &order->lines[kept->step.queue];
+  *kept->link = kept->next;
+  if (kept->next) kept->next->link = kept->link;
+  else line->last = kept->link;
+  if (line->barrier == kept) open_line(order, line, kept->next);
   enum tide_status status = enter_step(order, &kept->step, kept->token, diag);
   drop_step(order, kept);
   return status;
 }
 
-/* Returns the first step in a member's line that may not be passed, if it is the next part of this
- * collective and its waits are satisfied; else NULL. */
-static struct kept **part_at_head(struct tide_run_order *order, uint32_t collective,
-                                  size_t member) {
-  struct line *line = &order->lines[order->tables->collectives[collective].queues[member]];
-  for (struct kept **at = &line->first; *at; at = &(*at)->next) {
-    const struct tide_step *step = &(*at)->step;
-    if (step->kind != TIDE_STEP_PART && !is_firm(step)) continue;
-    bool ours = step->kind == TIDE_STEP_PART && step->collective == collective &&
-                step->instance == order->instances[collective] + 1 &&
-                has_satisfied_waits(order, step);
-    return ours ? at : NULL;
-  }
-  return NULL;
-}
-
-static enum tide_status try_collective(struct tide_run_order *order, uint32_t collective,
-                                       bool *out_any, struct tide_diag *diag) {
+/* Releases an instance by one of its parts. Each part is its queue's barrier. */
+static enum tide_status release_instance(struct tide_run_order *order, const struct kept *part,
+                                         struct tide_diag *diag) {
+  uint32_t collective = part->step.collective;
+  uint64_t instance = part->step.instance; /* `part` is about to be freed */
   const struct tide_plan_collective *table = &order->tables->collectives[collective];
   enum tide_status status = TIDE_OK;
-  for (size_t i = 0; i < table->queue_count; i++)
-    if (!part_at_head(order, collective, i)) return TIDE_OK;
+  order->arrived[collective] = 0;
   for (size_t i = 0; i < table->queue_count && status == TIDE_OK; i++)
-    status = release_step(order, &order->lines[table->queues[i]],
-                          part_at_head(order, collective, i), diag);
-  uint64_t instance = ++order->instances[collective];
-  if (table->timeline != TIDE_PLAN_NONE) order->promised[table->timeline] = instance;
-  *out_any = true;
+    status = release_step(order, order->lines[table->queues[i]].barrier, diag);
+  if (table->timeline != TIDE_PLAN_NONE) raise_promise(order, table->timeline, instance);
   return status;
 }
 
-static enum tide_status try_line(struct tide_run_order *order, struct line *line, bool *out_any,
-                                 struct tide_diag *diag) {
-  struct kept **at = &line->first;
-  while (*at) {
-    const struct tide_step *step = &(*at)->step;
-    if (step->kind == TIDE_STEP_PART) return TIDE_OK;
-    if (has_satisfied_waits(order, step)) {
-      enum tide_status status = release_step(order, line, at, diag);
-      if (status != TIDE_OK) return status;
-      *out_any = true;
-      continue;
-    }
-    if (is_firm(step)) return TIDE_OK;
-    at = &(*at)->next;
-  }
-  return TIDE_OK;
-}
-
 /* Enters the kept steps that entered steps have unblocked, until no more are. */
-static enum tide_status release_unblocked(struct tide_run_order *order, struct tide_diag *diag) {
+static enum tide_status release_ready(struct tide_run_order *order, struct tide_diag *diag) {
   enum tide_status status = TIDE_OK;
-  bool any = order->kept > 0;
-  while (any && status == TIDE_OK) {
-    any = false;
-    for (size_t i = 0; i < order->tables->queue_count && status == TIDE_OK; i++)
-      status = try_line(order, &order->lines[i], &any, diag);
-    for (size_t i = 0; i < order->tables->collective_count && status == TIDE_OK; i++)
-      status = try_collective(order, (uint32_t)i, &any, diag);
+  while (order->ready && status == TIDE_OK) {
+    struct kept *kept = pop_kept(&order->ready);
+    order->key = kept->key;
+    order->position = kept->position;
+    status = kept->step.kind == TIDE_STEP_PART ? release_instance(order, kept, diag)
+                                               : release_step(order, kept, diag);
   }
+  order->key = order->position = 0;
   return status;
 }
 
 enum tide_status tide_run_order_step(struct tide_run_order *order, const struct tide_step *step,
                                      struct tide_diag *diag) {
   enum tide_status status = TIDE_OK;
+  size_t met = 0;
   if (step->kind == TIDE_STEP_HOST_SIGNAL || step->kind == TIDE_STEP_HOST_EXTERNAL)
     record_signals(order, step);
   else if (step->kind == TIDE_STEP_PART) status = keep_step(order, step);
   else if (step->kind != TIDE_STEP_OPERATION) return TIDE_OK;
-  else if (has_satisfied_waits(order, step) && !is_blocked(&order->lines[step->queue]))
+  else if (!order->lines[step->queue].barrier && !find_unmet(order, step, &met))
     status = enter_step(order, step, NULL, diag);
   else status = keep_step(order, step);
   if (status == TIDE_NOMEM) return tide_diag_set(diag, status, "out of memory");
-  return status == TIDE_OK ? release_unblocked(order, diag) : status;
+  return status == TIDE_OK ? release_ready(order, diag) : status;
 }
 
 enum tide_status tide_run_order_finish(const struct tide_run_order *order, struct tide_diag *diag) {
@@ -215,9 +263,10 @@ enum tide_status tide_run_order_create(const struct tide_plan_tables *tables,
   order->allocator = allocator;
   order->client = *client;
   order->promised = tide_alloc(allocator, tables->timeline_count, sizeof *order->promised);
+  order->waiters = tide_alloc(allocator, tables->timeline_count, sizeof *order->waiters);
   order->lines = tide_alloc(allocator, tables->queue_count, sizeof *order->lines);
-  order->instances = tide_alloc(allocator, tables->collective_count, sizeof *order->instances);
-  if (!order->promised || !order->lines || !order->instances) {
+  order->arrived = tide_alloc(allocator, tables->collective_count, sizeof *order->arrived);
+  if (!order->promised || !order->waiters || !order->lines || !order->arrived) {
     tide_run_order_destroy(order);
     return TIDE_NOMEM;
   }
@@ -240,8 +289,10 @@ void tide_run_order_destroy(struct tide_run_order *order) {
   }
   tide_free(order->allocator, order->promised, order->tables->timeline_count,
             sizeof *order->promised);
+  tide_free(order->allocator, order->waiters, order->tables->timeline_count,
+            sizeof *order->waiters);
   tide_free(order->allocator, order->lines, order->tables->queue_count, sizeof *order->lines);
-  tide_free(order->allocator, order->instances, order->tables->collective_count,
-            sizeof *order->instances);
+  tide_free(order->allocator, order->arrived, order->tables->collective_count,
+            sizeof *order->arrived);
   tide_free(order->allocator, order, 1, sizeof *order);
 }
