@@ -39,9 +39,8 @@ void tide_wait_fired(struct tide_node *node) {
   node->state = TIDE_NODE_IDLE;
   tide_sched_look(queue);
   if (op->state == TIDE_OP_HELD) {
-    op->retry = true;
-    queue->retry_held = true;
     if (op->leaving) leaving_node_fired(op);
+    else tide_op_retry(op);
     return;
   }
   TIDE_ASSERT(!wait->open && op->unmet > 0);

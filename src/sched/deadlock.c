@@ -40,7 +40,7 @@ static struct tide_op *must_provide(const struct tide_op *op, const struct tide_
 }
 
 static struct tide_op *blocker_from(struct tide_queue *queue, struct tide_link *at) {
-  for (; at != &queue->held; at = at->prev) {
+  for (; queue->held_firm && at != &queue->held; at = at->prev) {
     struct tide_op *op = tide_op_of_link(at);
     if (!(op->flags & TIDE_MAY_BE_PASSED)) return op;
   }

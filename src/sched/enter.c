@@ -322,7 +322,6 @@ static void queue_held_waits(struct tide_op *op) {
 }
 
 static void count_held(struct tide_op *op, bool add) {
-  if (!(op->flags & TIDE_MAY_BE_PASSED)) op->queue->held_firm += add ? 1u : -1u;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     struct tide_timeline *timeline = wait->timeline;
     if (add) {
@@ -334,12 +333,42 @@ static void count_held(struct tide_op *op, bool add) {
   }
 }
 
+void tide_op_retry(struct tide_op *op) {
+  struct tide_queue *queue = op->queue;
+  struct tide_op_rare *rare = tide_op_rare(op);
+  if (!op->retry) tide_tree_insert(&queue->due, &rare->due, rare->sequence);
+  op->retry = true;
+  queue->retry_held = true;
+}
+
+static void drop_retry(struct tide_op *op) {
+  if (op->retry) tide_tree_remove(&op->queue->due, &tide_op_rare(op)->due);
+  op->retry = false;
+}
+
+/* Makes held operations due, from a link of the list up to the first that may not be passed. */
+static void retry_from(struct tide_queue *queue, struct tide_link *link) {
+  queue->held_firm = NULL;
+  for (; link != &queue->held && !queue->held_firm; link = link->next) {
+    struct tide_op *op = tide_op_of_link(link);
+    if (!(op->flags & TIDE_MAY_BE_PASSED)) queue->held_firm = op;
+    tide_op_retry(op);
+  }
+}
+
+static void remove_held(struct tide_op *op) {
+  struct tide_link *link = &tide_op_rare(op)->link, *next = link->next;
+  drop_retry(op);
+  tide_list_remove(link);
+  count_held(op, false);
+  if (op->queue->held_firm == op) retry_from(op->queue, next);
+}
+
 /* Appends the operation to the held list. Its signals are reserved before; its waits are queued
  * once no firm operation is held before it. */
 void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   op->state = TIDE_OP_HELD;
-  op->retry = true;
   sched->stats.held++;
   count_held(op, true);
   for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
@@ -350,7 +379,7 @@ void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
   op->numbered = true;
   tide_list_push_back(&queue->held, &rare->link);
   tide_sched_emit(sched, TIDE_EVENT_HOLD, op, NULL);
-  queue->retry_held = true;
+  if (!queue->held_firm) retry_from(queue, &rare->link);
   tide_sched_look(queue);
 }
 
@@ -359,16 +388,16 @@ static void unreserve_signals(struct tide_op *op) {
     if (signal->record.state == TIDE_RECORD_RESERVED) tide_timeline_unreserve(&signal->record);
 }
 
-/* Classifies a held operation again. True if it entered. */
-static bool try_enter(struct tide_queue *queue, struct tide_op *op) {
+/* Classifies a held operation again. */
+static void try_enter(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
-  if (dequeue_waits(op)) return false; /* retried when the node has fired */
-  op->retry = false;
+  drop_retry(op);
+  if (dequeue_waits(op)) return; /* retried when the node has fired */
   sched->stats.reclassified++;
   enum tide_verdict verdict = tide_elide(queue, op);
   if (verdict == TIDE_ENTER_HELD) {
     queue_held_waits(op);
-    return false;
+    return;
   }
   unreserve_signals(op);
   struct tide_diag diag;
@@ -376,25 +405,26 @@ static bool try_enter(struct tide_queue *queue, struct tide_op *op) {
   if (status != TIDE_OK && sched->checker) tide_check_note(sched, &diag);
   if (op->part && tide_instance_circular(op) && !op->status) op->status = TIDE_DEADLOCK;
   if (status != TIDE_OK && !op->status) op->status = status;
-  tide_list_remove(&tide_op_rare(op)->link);
-  count_held(op, false);
+  remove_held(op);
   op->refused = status != TIDE_OK;
   tide_queue_notify_waiters(queue);
   tide_op_enter(queue, op);
-  return true;
+}
+
+/* In a failed channel, held operations may fail without an event of their own. */
+static void retry_failing(struct tide_queue *queue) {
+  for (struct tide_link *link = queue->held.next; link != &queue->held; link = link->next) {
+    struct tide_op *op = tide_op_of_link(link);
+    if (tide_channel_fails_held(op)) tide_op_retry(op);
+    if (op == queue->held_firm) return;
+  }
 }
 
 void tide_queue_retry_held(struct tide_queue *queue) {
+  if (queue->failure.cause) retry_failing(queue);
+  while (queue->due.first)
+    try_enter(queue, TIDE_CONTAINER(queue->due.first, struct tide_op_rare, due)->op);
   queue->retry_held = false;
-  struct tide_link *link = queue->held.next;
-  while (link != &queue->held) {
-    struct tide_op *op = tide_op_of_link(link);
-    link = link->next;
-    if (op->leaving) continue;
-    bool due = op->retry || (queue->failure.cause && tide_channel_fails_held(op));
-    bool entered = due && try_enter(queue, op);
-    if (!entered && !(op->flags & TIDE_MAY_BE_PASSED)) return;
-  }
 }
 
 void tide_op_leave(struct tide_op *op, enum tide_status status) {
@@ -406,8 +436,7 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   op->status = TIDE_OK;
   tide_op_fail(op, status, status == queue->device->lost ? queue->device->cause : NULL);
   bool in_flight = dequeue_waits(op);
-  tide_list_remove(&tide_op_rare(op)->link);
-  count_held(op, false);
+  remove_held(op);
   unreserve_signals(op);
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
     tide_op_break_signal(op, signal);

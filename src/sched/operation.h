@@ -3,6 +3,7 @@
 #define TIDE_SCHED_OPERATION_H
 
 #include "base/list.h"
+#include "base/tree.h"
 #include "memory/pool.h"
 #include "tidemark/backend.h"
 #include "timeline/timeline_state.h"
@@ -98,7 +99,7 @@ struct tide_op {
   bool asks : 1;       /* has an action at its start: points, TIDE_RECOVER */
   bool told : 1;       /* completion is notified: to points, or the body class */
   bool armed : 1;      /* unresolved issued waits are queued */
-  bool retry : 1;      /* held: must be classified again */
+  bool retry : 1;      /* held, and due to be classified again: see tide_op_rare */
   bool leaving : 1;    /* held and cancelled; a node may be in flight */
   bool refused : 1;    /* signals refused at entry: they fail at publication */
   bool arrived : 1;    /* a collective's part that may start */
@@ -119,6 +120,7 @@ struct tide_op_rare {
   struct tide_op *op;
   struct tide_instance *instance; /* the instance of a collective's part */
   struct tide_link link;          /* entry of the queue's held list */
+  struct tide_tree_node due;      /* entry of the queue's due operations; if op->retry */
   struct tide_node finish;        /* queued for one (axis, epoch) at a time */
   struct tide_op *mark;           /* deadlock search: the predecessor */
   uint64_t visited;               /* deadlock search: number of the last visit */

@@ -101,7 +101,8 @@ struct tide_queue {
   bool renew;                  /* the next operation needs a new version */
   uint32_t shed;               /* how often the frontier had to make room */
   struct tide_link held;
-  uint32_t held_firm; /* held operations that may not be passed */
+  struct tide_op *held_firm; /* the first held operation that may not be passed; NULL: none */
+  struct tide_tree due;      /* struct tide_op_rare, by sequence: held, to be classified again */
   /* The capacity left for further submits. */
   uint32_t free_ops_count, free_waits_count, free_signals_count, free_uses_count;
   struct tide_capacity capacity;

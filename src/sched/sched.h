@@ -91,6 +91,8 @@ static inline uint32_t tide_op_turn(const struct tide_op *op) { return (uint32_t
 void tide_queue_count_frontiers(struct tide_queue *queue);
 /* Classifies due held operations again, up to the first that stays held and may not be passed. */
 void tide_queue_retry_held(struct tide_queue *queue);
+/* Makes a held operation due, which no firm one precedes. */
+void tide_op_retry(struct tide_op *op);
 void tide_op_hold(struct tide_queue *queue, struct tide_op *op);
 bool tide_wait_forget(const struct tide_op *op, struct tide_op_wait *wait);
 /* Returns the status of a wait of class TIDE_WAIT_FAILED. */
