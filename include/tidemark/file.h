@@ -4,9 +4,10 @@
  * overlap, and end in any order; their signals appear in order. A transfer is done when all of its
  * bytes are; a file that ends earlier fails it with TIDE_IO. The ring's own thread does small
  * writes into the page cache, which is ten times faster than submitting them to the ring, and
- * transfers of files in memory (tmpfs, memfd). Beyond RLIMIT_FSIZE a transfer of the ring fails,
- * and SIGXFSZ is not raised. Where the kernel has no io_uring, threads do the same work, and
- * tide_file_kind reports it.
+ * transfers of files in memory (tmpfs, memfd). Where a cpu device has a worker for each core, its
+ * workers make copies, too, of at most 16 MiB, between two operations. Beyond RLIMIT_FSIZE a
+ * transfer fails, and SIGXFSZ is not raised. Where the kernel has no io_uring, threads do the same
+ * work, and tide_file_kind reports it.
  *
  * A transfer of a pipe, a socket, a terminal or another descriptor that can be polled waits without
  * using the depth and without a thread, with io_uring and with threads. It ends when the other end
@@ -53,7 +54,7 @@ struct tide_file_ops {
   struct tide_body_ops ops; /* kind: TIDE_OPS_FILE */
   enum tide_io_verb verb;
   /* Fills *out_io, which is zeroed, from the operation's arguments. May report a failure as a body
-   * does. Any thread. */
+   * does. Any thread; also twice for one operation. */
   enum tide_status (*describe)(const void *arguments, struct tide_io *out_io);
 };
 

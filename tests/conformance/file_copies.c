@@ -153,6 +153,8 @@ static void a_large_copy_beyond_the_limit(void) { a_copy_beyond_the_limit_fails(
 
 #define RING(name)                                                                                 \
   { "ring_" #name, name, NULL, 0 }
+#define THREADS(name)                                                                              \
+  { "threads_" #name, name, NULL, 0 }
 
 int main(int argc, char **argv) {
   static struct test_case cases[] = {
@@ -160,10 +162,12 @@ int main(int argc, char **argv) {
       RING(small_ones_need_no_other_thread),  RING(other_files_are_the_kernels),
       RING(a_large_one_goes_piece_by_piece),  RING(a_kick_ends_a_copy),
       RING(a_copy_fails_where_the_file_ends), RING(a_small_copy_beyond_the_limit),
-      RING(a_large_copy_beyond_the_limit),
+      RING(a_large_copy_beyond_the_limit),    THREADS(a_small_copy_beyond_the_limit),
+      THREADS(a_large_copy_beyond_the_limit),
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     for (size_t k = 0; k < rig_kind_count; k++)
-      if (strcmp(rig_kinds[k].name, "ring") == 0) cases[i].given = &rig_kinds[k];
+      if (strncmp(cases[i].name, rig_kinds[k].name, strlen(rig_kinds[k].name)) == 0)
+        cases[i].given = &rig_kinds[k];
   return test_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
 }
