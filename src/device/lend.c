@@ -95,7 +95,7 @@ static enum outcome copy_piece(const struct copy *copy, const struct tide_io *pi
   if (cached && copy->verb == TIDE_IO_READ) return read_cached(copy, piece);
   uint64_t start = cached ? platform->now(platform->self) : 0;
   int error;
-  enum tide_status status = tide_transfer(copy->verb, piece, &error);
+  enum tide_status status = tide_transfer_quietly(copy->verb, piece, &error);
   if (status != TIDE_OK) {
     copy->work->status = status;
     tide_transfer_fail(copy->work, copy->verb, &copy->io, status, error);
@@ -177,7 +177,6 @@ static void give_back(struct tide_lender *lender, struct tide_work *work) {
 static void help(void *self, struct tide_work *work) {
   struct tide_lender *lender = self;
   bool more = false;
-  tide_transfer_block_signals();
   do {
     if (more && tide_workers_are_idle()) lender->wake(lender->self); /* a core is free */
     if (!try_copy(lender, work)) {

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -50,7 +51,10 @@ static const struct tide_body_class reads = {.name = "read", .ops = &read_ops.op
 static const struct tide_body_class writes = {.name = "write", .ops = &write_ops.ops};
 static const struct tide_body_class syncs = {.name = "sync", .ops = &sync_ops.ops};
 
+/* The worker's mask of signals stays the one of its start. */
 static enum tide_status note_thread(void *arguments) {
+  sigset_t mask;
+  CHECK(pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0 && !sigismember(&mask, SIGXFSZ));
   **(pid_t **)arguments = gettid();
   return TIDE_OK;
 }
@@ -270,6 +274,8 @@ static void it_fails_beyond_the_limit(void) {
   struct tide_failure why;
   CHECK(tide_timeline_failure(desk.moved, 1, &why));
   CHECK_EQ_U64(why.code, EFBIG);
+  submit_note(&desk, &worker, 2);
+  CHECK_OK(tide_timeline_wait(desk.made, 2, rig_later(20000)));
   close_desk(&desk);
 }
 
