@@ -15,7 +15,7 @@
 #define COPY_MOST 16777216u   /* bytes: the worker has its own work to do, too */
 #define PIECE_MEMORY 1048576u /* bytes */
 #define PIECE_CACHED 262144u  /* bytes */
-#define PIECE_SLOW 500000u    /* ns: the system writes back, and holds up who writes */
+#define PIECE_SLOW 5000000u   /* ns: not preempted, but held up since the system writes back */
 #define PAUSE 64u             /* cached transfers */
 
 enum tide_status tide_lender_init(struct tide_lender *lender, struct tide_context *context,
