@@ -20,7 +20,7 @@ struct tide_body_frame {
   struct tide_link link;                /* link in the context's blocked bodies */
   const struct tide_wait_point *points; /* the awaited points of a blocked body; NULL: a wait-set */
   size_t count;
-  struct tide_helper *helper; /* where another device may leave a work; NULL: the thread has one */
+  struct tide_helper *helper; /* where another device may leave a work; NULL: nowhere */
 };
 
 /* Returns this thread's frame; NULL: none. */

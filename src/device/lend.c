@@ -17,6 +17,7 @@
 #define PIECE_CACHED 262144u  /* bytes */
 #define PIECE_SLOW 5000000u   /* ns: not preempted, but held up since the system writes back */
 #define PAUSE 64u             /* cached transfers */
+#define HELP_MOST 4000000u    /* ns: then the device's thread goes on, while there is more */
 
 enum tide_status tide_lender_init(struct tide_lender *lender, struct tide_context *context,
                                   uint32_t most, void (*wake)(void *self), void *self) {
@@ -36,7 +37,8 @@ void tide_lender_start(struct tide_lender *lender, struct tide_device *device) {
 }
 
 void tide_lender_stop(struct tide_lender *lender) {
-  while (tide_lender_is_used(lender)) tide_pause();
+  const struct tide_platform *platform = lender->context->platform;
+  while (tide_lender_is_used(lender)) platform->yield(platform->self);
   tide_fetch_sub(&lender->context->lenders, 1u);
 }
 
@@ -134,6 +136,11 @@ static bool pauses(const struct copy *copy) {
   return left != 0;
 }
 
+/* True for a write that appends: another thread could not make it anew. */
+static bool appends(const struct copy *copy) {
+  return copy->verb == TIDE_IO_WRITE && (fcntl(copy->io.descriptor, F_GETFL) & O_APPEND);
+}
+
 /* Does the work, if it is a copy. False: another thread must. */
 static bool try_copy(struct tide_lender *lender, struct tide_work *work) {
   struct copy copy = {.lender = lender, .work = work, .verb = tide_transfer_verb(work)};
@@ -142,7 +149,7 @@ static bool try_copy(struct tide_lender *lender, struct tide_work *work) {
   if (copy.verb == TIDE_IO_SYNC) return false;
   if (!tide_transfer_prepare(work, &copy.io) || copy.io.size == 0) return true;
   if (copy.io.size > COPY_MOST || fstat(copy.io.descriptor, &info) != 0 ||
-      !tide_lender_is_plain(copy.io.descriptor, &info))
+      !tide_lender_is_plain(copy.io.descriptor, &info) || appends(&copy))
     return false;
   copy.in_memory = tide_lender_is_in_memory(lender, copy.io.descriptor, info.st_dev);
   if (!copy.in_memory && pauses(&copy)) return false;
@@ -174,12 +181,16 @@ static void give_back(struct tide_lender *lender, struct tide_work *work) {
 }
 
 /* Runs on a worker between two operations. */
-static void help(void *self, struct tide_work *work) {
+static void help(void *self, struct tide_helper *helper) {
   struct tide_lender *lender = self;
+  const struct tide_platform *platform = lender->context->platform;
+  struct tide_work *work = helper->work;
+  uint64_t start = platform->now(platform->self);
   bool more = false;
   do {
-    if (more && tide_workers_are_idle()) lender->wake(lender->self); /* a core is free */
-    if (!try_copy(lender, work)) {
+    if (more && tide_workers_are_idle(helper)) lender->wake(lender->self); /* a core is free */
+    bool too_long = platform->now(platform->self) - start > HELP_MOST;
+    if (too_long || !try_copy(lender, work)) {
       give_back(lender, work); /* and the thread that it wakes takes what is ready */
       return;
     }
@@ -194,8 +205,7 @@ bool tide_lend(struct tide_lender *lender) {
     helper->help = help;
     helper->self = lender;
   } else {
-    helper->work = NULL;
-    release(lender);
+    release(lender); /* meanwhile another device may have left a work */
   }
   return true;
 }

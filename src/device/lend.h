@@ -10,7 +10,8 @@
  *
  * A copy is a transfer that ends by itself and soon: of a file in memory; a read of what the page
  * cache has; a write into the page cache, while the system is not writing back. It is made piece by
- * piece. A cancelled one ends after the piece.
+ * piece. A cancelled one ends after the piece. A worker helps for some milliseconds, not for as
+ * long as there are copies; and not where callbacks come before its help, as they may be slow.
  *
  * Ownership. A lender belongs to a device's backend. A worker uses it for a moment after it has
  * returned its last work, so tide_lender_stop waits. At most `most` works are lent or wait to be

@@ -147,9 +147,8 @@ struct tide_helper *tide_workers_helper(void) {
   return frame && frame->helper && !frame->helper->work ? frame->helper : NULL;
 }
 
-bool tide_workers_are_idle(void) {
-  const struct tide_worker *worker =
-      TIDE_CONTAINER(tide_body_frame()->helper, struct tide_worker, helper);
+bool tide_workers_are_idle(const struct tide_helper *helper) {
+  const struct tide_worker *worker = TIDE_CONTAINER(helper, struct tide_worker, helper);
   return tide_load_relaxed(&worker->pool->parked) != NULL;
 }
 
@@ -165,13 +164,10 @@ static void return_and_help(struct tide_worker *worker) {
   worker->frame.helper = helper;
   (void)tide_device_exchange(worker->pool->device, worker->client.request.works, worker->count,
                              NULL, 0, NULL);
+  worker->frame.helper = NULL; /* works that come of this one's help are for others */
   worker->count = 0;
-  while (helper->work) {
-    struct tide_work *work = helper->work;
-    helper->work = NULL;
-    helper->help(helper->self, work);
-  }
-  worker->frame.helper = NULL;
+  if (helper->work) helper->help(helper->self, helper);
+  helper->work = NULL;
 }
 
 /* Returns finished works and receives new ones. True if a combiner did the exchange. */

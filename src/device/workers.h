@@ -8,7 +8,8 @@
  *
  * A worker of a pool that fills the cores helps: when the end of a long operation makes works of
  * another device ready, that device may leave one to this thread, which runs it before it takes its
- * next operation (see lend.h). */
+ * next operation (see lend.h). It takes no second
+ * one meanwhile. */
 #ifndef TIDE_DEVICE_WORKERS_H
 #define TIDE_DEVICE_WORKERS_H
 
@@ -24,7 +25,7 @@ typedef bool (*tide_worker_take)(void *self, struct tide_work *work);
 
 /* A work that another device leaves to a worker. */
 struct tide_helper {
-  void (*help)(void *self, struct tide_work *work); /* also runs the works that follow */
+  void (*help)(void *self, struct tide_helper *helper); /* also runs the works that follow */
   void *self;
   struct tide_work *work; /* NULL: none */
 };
@@ -76,11 +77,10 @@ enum tide_status tide_workers_start(struct tide_workers *pool, struct tide_devic
  * the start. */
 void tide_workers_call(struct tide_workers *pool);
 /* Returns the calling thread's helper, which has no work, if that thread is a worker that helps,
- * and is between two operations. Else NULL. */
+ * and has just returned an operation. Else NULL. */
 struct tide_helper *tide_workers_helper(void);
-/* True if another worker of the calling thread's pool is parked. The thread runs a helper's work.
- */
-bool tide_workers_are_idle(void);
+/* True if another worker of the helper's pool is parked. */
+bool tide_workers_are_idle(const struct tide_helper *helper);
 /* Stops and joins the threads. */
 void tide_workers_stop(struct tide_workers *pool);
 void tide_workers_fini(struct tide_workers *pool);

@@ -1,4 +1,5 @@
 /* Leaves the scheduler: drains its worklists, unlocks, calls out. Emits its events. */
+#include "base/body_frame.h"
 #include "sched/sched.h"
 #include "timeline/pending_value.h"
 
@@ -149,6 +150,8 @@ void tide_sched_leave_and_call(struct tide_sched *sched) {
   const struct tide_platform *platform = tide_sched_platform(sched);
   struct tide_device *devices[KICKS_AT_ONCE];
   struct tide_fired host = sched->host;
+  struct tide_body_frame *frame = host.first ? tide_body_frame() : NULL;
+  if (frame) frame->helper = NULL; /* a callback may be slow, or wait for what the kicks start */
   if (host.first) tide_fired_init(&sched->host);
   if (sched->listen) tide_ahead_listen(sched);
   if (host.first) tide_ahead_listen_elsewhere(sched);

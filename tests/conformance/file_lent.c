@@ -244,6 +244,50 @@ static void where_a_core_is_free(void) {
   close_desk(&desk);
 }
 
+static void one_that_appends(void) {
+  struct desk desk;
+  open_desk(&desk, LARGE, cores());
+  use_disk(&desk);
+  CHECK(fcntl(desk.file, F_SETFL, O_APPEND) == 0 && ftruncate(desk.file, 0) == 0);
+  there_and_back(&desk, BY_BOTH, BY_WORKER);
+  CHECK(lseek(desk.file, 0, SEEK_END) == (off_t)desk.size);
+  close_desk(&desk);
+}
+
+/* ---- beside others ----------------------------------------------------------------------- */
+
+struct caller {
+  struct tide_timepoint timepoint;
+  struct desk *desk;
+  struct transfer *transfer;
+  enum tide_status status;
+};
+
+static void move_and_wait(struct tide_timepoint *timepoint, enum tide_status status) {
+  struct caller *caller = (struct caller *)timepoint; /* its first member */
+  CHECK_OK(status);
+  submit_transfer(caller->desk, &writes, caller->transfer, 2);
+  caller->status = tide_timeline_wait(caller->desk->moved, 2, rig_later(20000));
+}
+
+/* A callback at the end of a worker's operation waits for transfers that this end, or the callback
+ * itself, has made ready. */
+static void a_callback_that_waits(void) {
+  struct desk desk;
+  pid_t worker;
+  open_desk(&desk, SMALL, cores());
+  struct transfer first = whole(&desk, false), second = whole(&desk, false);
+  struct caller caller = {.desk = &desk, .transfer = &second, .status = TIDE_FAILED};
+  caller.timepoint = (struct tide_timepoint){.timeline = desk.made, .value = 2};
+  caller.timepoint.call = move_and_wait;
+  CHECK_OK(tide_timepoint_add(&caller.timepoint));
+  submit_transfer(&desk, &writes, &first, 1);
+  submit_note(&desk, &worker, 2);
+  CHECK_OK(tide_timeline_wait(desk.moved, 2, rig_later(20000)));
+  close_desk(&desk);
+  CHECK_OK(caller.status);
+}
+
 /* ---- how it ends ------------------------------------------------------------------------- */
 
 static void it_fails_where_the_file_ends(void) {
@@ -350,6 +394,8 @@ int main(int argc, char **argv) {
       RING(what_is_no_copy),
       RING(one_that_takes_long),
       RING(where_a_core_is_free),
+      RING(one_that_appends),
+      RING(a_callback_that_waits),
       RING(it_fails_where_the_file_ends),
       RING(it_fails_beyond_the_limit),
       RING(the_queue_goes_meanwhile),
