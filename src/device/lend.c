@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/statfs.h>
 #include <sys/uio.h>
 
@@ -97,7 +98,7 @@ static enum outcome copy_piece(const struct copy *copy, const struct tide_io *pi
   if (cached && copy->verb == TIDE_IO_READ) return read_cached(copy, piece);
   uint64_t start = cached ? platform->now(platform->self) : 0;
   int error;
-  enum tide_status status = tide_transfer_quietly(copy->verb, piece, &error);
+  enum tide_status status = tide_transfer(copy->verb, piece, &error);
   if (status != TIDE_OK) {
     copy->work->status = status;
     tide_transfer_fail(copy->work, copy->verb, &copy->io, status, error);
@@ -136,9 +137,13 @@ static bool pauses(const struct copy *copy) {
   return left != 0;
 }
 
-/* True for a write that appends: another thread could not make it anew. */
-static bool appends(const struct copy *copy) {
-  return copy->verb == TIDE_IO_WRITE && (fcntl(copy->io.descriptor, F_GETFL) & O_APPEND);
+/* True for a write that may raise SIGXFSZ, which only the device's thread blocks; and for one that
+ * appends, which that thread could not make anew. */
+static bool is_for_thread(const struct copy *copy) {
+  struct rlimit limit;
+  if (copy->verb != TIDE_IO_WRITE) return false;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return true;
+  return (fcntl(copy->io.descriptor, F_GETFL) & O_APPEND) != 0;
 }
 
 /* Does the work, if it is a copy. False: another thread must. */
@@ -149,7 +154,7 @@ static bool try_copy(struct tide_lender *lender, struct tide_work *work) {
   if (copy.verb == TIDE_IO_SYNC) return false;
   if (!tide_transfer_prepare(work, &copy.io) || copy.io.size == 0) return true;
   if (copy.io.size > COPY_MOST || fstat(copy.io.descriptor, &info) != 0 ||
-      !tide_lender_is_plain(copy.io.descriptor, &info) || appends(&copy))
+      !tide_lender_is_plain(copy.io.descriptor, &info) || is_for_thread(&copy))
     return false;
   copy.in_memory = tide_lender_is_in_memory(lender, copy.io.descriptor, info.st_dev);
   if (!copy.in_memory && pauses(&copy)) return false;

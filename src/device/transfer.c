@@ -110,19 +110,3 @@ enum tide_status tide_transfer(enum tide_io_verb verb, const struct tide_io *io,
   if (out_error) *out_error = error;
   return tide_status_of_errno(error);
 }
-
-enum tide_status tide_transfer_quietly(enum tide_io_verb verb, const struct tide_io *io,
-                                       int *out_error) {
-  const struct timespec none = {0, 0};
-  sigset_t too_long, mask, waiting;
-  if (verb != TIDE_IO_WRITE) return tide_transfer(verb, io, out_error);
-  sigemptyset(&too_long);
-  sigaddset(&too_long, SIGXFSZ);
-  pthread_sigmask(SIG_BLOCK, &too_long, &mask);
-  sigpending(&waiting);
-  enum tide_status status = tide_transfer(verb, io, out_error);
-  if (*out_error == EFBIG && !sigismember(&waiting, SIGXFSZ))
-    (void)sigtimedwait(&too_long, NULL, &none);
-  pthread_sigmask(SIG_SETMASK, &mask, NULL);
-  return status;
-}

@@ -39,10 +39,6 @@ bool tide_transfer_repeats(uint32_t *repeats, int error);
  * to stream.h. *out_error (may be NULL): the system's error number; 0: no error number is the
  * cause. */
 enum tide_status tide_transfer(enum tide_io_verb verb, const struct tide_io *io, int *out_error);
-/* Does the same for a regular file on a thread that keeps its mask of signals: SIGXFSZ does not
- * stay. */
-enum tide_status tide_transfer_quietly(enum tide_io_verb verb, const struct tide_io *io,
-                                       int *out_error);
 /* Describes a failed transfer: the file, the bytes, and the system's error. error 0: the file
  * ended, or took nothing more. */
 void tide_transfer_describe(enum tide_io_verb verb, const struct tide_io *io,

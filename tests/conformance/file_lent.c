@@ -314,7 +314,7 @@ static void it_fails_beyond_the_limit(void) {
   CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
   struct transfer write = whole(&desk, false);
   CHECK_STATUS(move(&desk, &writes, &write, 1, &worker), TIDE_IO);
-  check_by(&write, worker, BY_WORKER);
+  check_by(&write, worker, BY_BOTH);
   struct tide_failure why;
   CHECK(tide_timeline_failure(desk.moved, 1, &why));
   CHECK_EQ_U64(why.code, EFBIG);
