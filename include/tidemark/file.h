@@ -5,7 +5,7 @@
  * bytes are; a file that ends earlier fails it with TIDE_IO. The ring's own thread does small
  * writes into the page cache, which is ten times faster than submitting them to the ring, and
  * transfers of files in memory (tmpfs, memfd). Where a cpu device has a worker for each core, its
- * workers make copies, too, of at most 16 MiB, between two operations. Beyond RLIMIT_FSIZE a
+ * workers make copies, too, of at most 4 MiB, between two operations. Beyond RLIMIT_FSIZE a
  * transfer fails, and SIGXFSZ is not raised. Where the kernel has no io_uring, threads do the same
  * work, and tide_file_kind reports it.
  *

@@ -284,9 +284,10 @@ struct tide_timepoint {
   uint64_t value;
   void *private_links[3];
   /* status: TIDE_OK, or the failure. Runs without a lock held: it may signal, submit, and free the
-   * timepoint; it must not close a device or destroy the context. Without a notifier it runs on the
-   * signalling thread, one callback of a context at a time, never nested (a chain of callbacks that
-   * signal each other uses constant stack). */
+   * timepoint; it must not close a device or destroy the context. It may be on a thread of a
+   * device, which does nothing else meanwhile, so it must not wait for operations. Without a
+   * notifier it runs on the signalling thread, one callback of a context at a time, never nested (a
+   * chain of callbacks that signal each other uses constant stack). */
   void (*call)(struct tide_timepoint *timepoint, enum tide_status status);
   uint64_t private_state;
   struct tide_notifier

@@ -13,7 +13,7 @@
 #include <sys/statfs.h>
 #include <sys/uio.h>
 
-#define COPY_MOST 16777216u   /* bytes: the worker has its own work to do, too */
+#define COPY_MOST 4194304u    /* bytes: the worker has its own work to do, too */
 #define PIECE_MEMORY 1048576u /* bytes */
 #define PIECE_CACHED 262144u  /* bytes */
 #define PIECE_SLOW 5000000u   /* ns: not preempted, but held up since the system writes back */

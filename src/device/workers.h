@@ -8,8 +8,7 @@
  *
  * A worker of a pool that fills the cores helps: when the end of a long operation makes works of
  * another device ready, that device may leave one to this thread, which runs it before it takes its
- * next operation (see lend.h). It takes no second
- * one meanwhile. */
+ * next operation (see lend.h). It takes no second one meanwhile. */
 #ifndef TIDE_DEVICE_WORKERS_H
 #define TIDE_DEVICE_WORKERS_H
 

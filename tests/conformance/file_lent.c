@@ -231,7 +231,7 @@ static void what_is_no_copy(void) {
 
 static void one_that_takes_long(void) {
   struct desk desk;
-  open_desk(&desk, 16777217, cores());
+  open_desk(&desk, 4194305, cores());
   there_and_back(&desk, BY_BOTH, BY_BOTH);
   close_desk(&desk);
 }
