@@ -93,8 +93,8 @@ enum plant {
 
 struct exchange;
 
-/* Consumers that have a core for themselves look for so long before they sleep: nobody else needs
- * the core. */
+/* The time for which a consumer with a core for itself looks before it sleeps: no other thread
+ * needs that core. */
 #define EXCHANGE_LINGER 1000000 /* ns */
 
 /* A way for data to get there. */

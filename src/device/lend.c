@@ -63,7 +63,7 @@ bool tide_lender_is_plain(int descriptor, const struct stat *info) {
 
 /* ---- a worker's copies ----------------------------------------------------------- */
 
-enum outcome { COPIED, FAILED, NOT_HERE };
+enum outcome { COPIED, FAILED, LEFT_TO_THREAD };
 
 struct copy {
   struct tide_lender *lender;
@@ -85,7 +85,7 @@ static enum outcome read_cached(const struct copy *copy, const struct tide_io *p
     ssize_t now = preadv2(piece->descriptor, &rest, 1, (off_t)(piece->offset + moved), RWF_NOWAIT);
     if (now <= 0) { /* the end of the file, too: the device's thread reports it */
       tide_store_relaxed(pause_of(copy), PAUSE);
-      return NOT_HERE;
+      return LEFT_TO_THREAD;
     }
     moved += (uint64_t)now;
   }
@@ -109,7 +109,8 @@ static enum outcome copy_piece(const struct copy *copy, const struct tide_io *pi
   return COPIED;
 }
 
-/* Copies all pieces, and sets the work's status. NOT_HERE: another thread must do it, all of it. */
+/* Copies all pieces, and sets the work's status. LEFT_TO_THREAD: the device's thread must make the
+ * whole transfer. */
 static enum outcome copy_pieces(const struct copy *copy) {
   const struct tide_io *io = &copy->io;
   uint64_t most = copy->in_memory ? PIECE_MEMORY : PIECE_CACHED;
@@ -119,7 +120,7 @@ static enum outcome copy_pieces(const struct copy *copy) {
     piece.data = (char *)io->data + moved;
     piece.offset += moved;
     piece.size = left < most ? left : most;
-    if (!copy->in_memory && tide_load_relaxed(pause_of(copy))) return NOT_HERE;
+    if (!copy->in_memory && tide_load_relaxed(pause_of(copy))) return LEFT_TO_THREAD;
     if (moved && tide_work_is_cancelled(copy->work)) {
       copy->work->status = TIDE_CANCELLED;
       return FAILED;
@@ -158,7 +159,7 @@ static bool try_copy(struct tide_lender *lender, struct tide_work *work) {
     return false;
   copy.in_memory = tide_lender_is_in_memory(lender, copy.io.descriptor, info.st_dev);
   if (!copy.in_memory && pauses(&copy)) return false;
-  return copy_pieces(&copy) != NOT_HERE;
+  return copy_pieces(&copy) != LEFT_TO_THREAD;
 }
 
 /* ---- lending --------------------------------------------------------------------- */

@@ -319,10 +319,5 @@ int main(int argc, char **argv) {
       EVERY(direct_io_works_where_the_file_allows_it),
       {"without_io_uring_threads_do_it", without_io_uring_threads_do_it, NULL, 0},
   };
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-    for (size_t k = 0; k < rig_kind_count; k++)
-      if (strncmp(cases[i].name, rig_kinds[k].name, strlen(rig_kinds[k].name)) == 0 &&
-          cases[i].name[strlen(rig_kinds[k].name)] == '_')
-        cases[i].given = &rig_kinds[k];
-  return test_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
+  return rig_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
 }

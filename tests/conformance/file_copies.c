@@ -165,9 +165,5 @@ int main(int argc, char **argv) {
       RING(a_large_copy_beyond_the_limit),    THREADS(a_small_copy_beyond_the_limit),
       THREADS(a_large_copy_beyond_the_limit),
   };
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-    for (size_t k = 0; k < rig_kind_count; k++)
-      if (strncmp(cases[i].name, rig_kinds[k].name, strlen(rig_kinds[k].name)) == 0)
-        cases[i].given = &rig_kinds[k];
-  return test_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
+  return rig_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
 }

@@ -182,7 +182,8 @@ static void there_and_back(struct desk *desk, enum by write_by, enum by read_by)
   CHECK(memcmp(desk->in, desk->out, desk->size) == 0);
 }
 
-/* ---- who makes it ---------------------------------------------------------------------- */
+/* ---- the thread that makes a transfer
+ * ---------------------------------------------------------------------- */
 
 static void a_file_in_memory(void) {
   for (size_t size = SMALL; size <= LARGE; size += LARGE - SMALL) {
@@ -318,6 +319,39 @@ static void a_callback_that_waits(void) {
   CHECK_OK(caller.status);
 }
 
+/* On one core, while the host keeps copies ready: the worker goes on with its own operations. */
+static void copies_without_end(void) {
+  enum { READY = 48 };
+  static struct transfer transfers[READY];
+  struct desk desk;
+  cpu_set_t one;
+  pid_t worker;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+  open_desk(&desk, LARGE, cores());
+  uint64_t deadline = rig_later(20000), next = 1;
+  for (; next <= READY; next++) {
+    transfers[next % READY] = whole(&desk, false);
+    submit_to(desk.files, &writes, &transfers[next % READY],
+              &(struct tide_wait){.timeline = desk.made, .value = 1},
+              &(struct tide_signal){.timeline = desk.moved, .value = next});
+  }
+  submit_note(&desk, &worker, 1); /* the worker begins to copy … */
+  CHECK_OK(tide_timeline_wait(desk.moved, 1, deadline));
+  submit_note_now(&desk, &worker, 2); /* … and has this to do */
+  for (; tide_timeline_query(desk.made) < 2; next++) {
+    CHECK_OK(tide_timeline_wait(desk.moved, next - READY, deadline));
+    if (rig_later(0) > deadline) FAIL("the worker copies, and does nothing else");
+    transfers[next % READY].calls = 0;
+    submit_to(desk.files, &writes, &transfers[next % READY],
+              &(struct tide_wait){.timeline = desk.made, .value = 1},
+              &(struct tide_signal){.timeline = desk.moved, .value = next});
+  }
+  CHECK_OK(tide_timeline_wait(desk.moved, next - 1, rig_later(20000)));
+  close_desk(&desk);
+}
+
 /* ---- how it ends ------------------------------------------------------------------------- */
 
 static void it_fails_where_the_file_ends(void) {
@@ -426,13 +460,11 @@ int main(int argc, char **argv) {
       RING(where_a_core_is_free),
       RING(one_that_appends),
       RING(a_callback_that_waits),
+      RING(copies_without_end),
       RING(it_fails_where_the_file_ends),
       RING(it_fails_beyond_the_limit),
       RING(the_queue_goes_meanwhile),
       RING(many_make_each_other_ready),
   };
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-    for (size_t k = 0; k < rig_kind_count; k++)
-      if (strcmp(rig_kinds[k].name, "ring") == 0) cases[i].given = &rig_kinds[k];
-  return test_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
+  return rig_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
 }

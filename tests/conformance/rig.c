@@ -227,6 +227,16 @@ static int open_words(void) {
   return file;
 }
 
+int rig_main(int argc, char **argv, struct test_case *cases, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k < rig_kind_count; k++) {
+      size_t length = strlen(rig_kinds[k].name);
+      if (strncmp(cases[i].name, rig_kinds[k].name, length) == 0 && cases[i].name[length] == '_')
+        cases[i].given = &rig_kinds[k];
+    }
+  return test_main(argc, argv, cases, count);
+}
+
 void rig_open(struct rig *rig, const struct rig_kind *kind) {
   *rig = (struct rig){.kind = kind, .words = open_words()};
   struct tide_context_params context_params = {.struct_size = sizeof context_params,

@@ -39,6 +39,9 @@ struct rig {
 extern const struct rig_kind rig_kinds[];
 extern const size_t rig_kind_count;
 
+/* Does test_main. A case whose name begins with a kind's, as in ring_NAME, is given that kind. */
+int rig_main(int argc, char **argv, struct test_case *cases, size_t count);
+
 void rig_open(struct rig *rig, const struct rig_kind *kind);
 /* All queues were destroyed. */
 void rig_close(struct rig *rig);
