@@ -48,7 +48,7 @@ struct bench_contest {
   const void *what;
   /* NULL, or how many rounds there are to be; asked before the first, and not in a smoke run. */
   uint32_t (*rounds)(const void *what);
-  bool bound; /* also says how much better ours is at least, with 95 % confidence */
+  bool bound; /* also says how much better ours is at least, and with which confidence */
 };
 
 struct bench_figure {

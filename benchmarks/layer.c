@@ -99,7 +99,7 @@ static void run_program(double out_values[2]) {
   out_values[WHOLE] = (now_ns() - begin) / SUBMISSIONS;
 }
 
-/* The layer of this build. */
+/* Chooses the layer of this build, even where another one is installed. */
 static bool choose_layer(const char *mode) {
   char path[4096];
   ssize_t length = readlink("/proc/self/exe", path, sizeof path - 8);
@@ -107,7 +107,7 @@ static bool choose_layer(const char *mode) {
   if (!mode) return true;
   if (!slash) return false;
   strcpy(slash, "/layer");
-  return setenv("VK_ADD_LAYER_PATH", path, 1) == 0 &&
+  return setenv("VK_LAYER_PATH", path, 1) == 0 &&
          setenv("VK_INSTANCE_LAYERS", "VK_LAYER_TIDEMARK_causality", 1) == 0 &&
          setenv("TIDEMARK_VULKAN", mode, 1) == 0;
 }

@@ -1,4 +1,4 @@
-/* tidemark-bench [NAME…] [--json] [--smoke] [--list] [--plot DIR]: see bench.h. */
+/* tidemark-bench [NAME…] [--json] [--smoke] [--plot DIR]: see bench.h. */
 #include "bench.h"
 #include "bench-table.h"
 #include "plot.h"
@@ -336,13 +336,12 @@ static bool chosen(const char *group, const char *figure, char **names, int coun
   return count == 0;
 }
 
-static unsigned run_group(const struct bench_group *group, char **names, int count, bool list) {
+static unsigned run_group(const struct bench_group *group, char **names, int count) {
   unsigned found = 0;
   for (const struct bench_figure *figure = group->figures; figure->name; figure++) {
     if (!chosen(group->name, figure->name, names, count)) continue;
     found++;
-    if (list) printf("%s/%s\n", group->name, figure->name);
-    else run(group->name, figure);
+    run(group->name, figure);
   }
   return found;
 }
@@ -358,11 +357,10 @@ static void have_had_threads(void) {
 }
 
 static int usage(FILE *to) {
-  fputs("usage: bench [NAME...] [--json] [--smoke] [--list] [--plot DIR]\n"
+  fputs("usage: bench [NAME...] [--json] [--smoke] [--plot DIR]\n"
         "  NAME        only figures whose group/name contains one of these\n"
         "  --json      for programs\n"
         "  --smoke     one short round of each, only to see that they work\n"
-        "  --list      names only\n"
         "  --plot DIR  also draws DIR/GROUP.svg\n",
         to);
   return to == stdout ? 0 : 2;
@@ -380,13 +378,11 @@ static void plot(const char *folder) {
 }
 
 int main(int argc, char **argv) {
-  bool list = false;
   const char *folder = NULL;
   int names = 0;
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--json") == 0) json = true;
     else if (strcmp(argv[i], "--smoke") == 0) smoke = true;
-    else if (strcmp(argv[i], "--list") == 0) list = true;
     else if (strcmp(argv[i], "--plot") == 0 && i + 1 < argc) folder = argv[++i];
     else if (strcmp(argv[i], "--help") == 0) return usage(stdout);
     else if (strncmp(argv[i], "--", 2) == 0) return usage(stderr);
@@ -396,21 +392,22 @@ int main(int argc, char **argv) {
     fprintf(stderr, "tidemark-bench: --smoke measures nothing, so there is nothing for --json\n");
     return 2;
   }
-  if (!list) print_machine();
+  print_machine();
   have_had_threads();
   unsigned found = 0;
   size_t groups = sizeof bench_groups / sizeof *bench_groups;
   for (size_t i = 0; i < groups; i++) { /* the machine's own floors come first */
     if (strcmp(bench_groups[i].name, "floors") == 0)
-      found += run_group(&bench_groups[i], argv + 1, names, list);
+      found += run_group(&bench_groups[i], argv + 1, names);
   }
   for (size_t i = 0; i < groups; i++) {
     if (strcmp(bench_groups[i].name, "floors") != 0)
-      found += run_group(&bench_groups[i], argv + 1, names, list);
+      found += run_group(&bench_groups[i], argv + 1, names);
   }
-  if (json && !list) puts("\n  ]\n}");
-  if (folder && !list) plot(folder);
+  if (json) puts("\n  ]\n}");
+  if (folder) plot(folder);
   for (size_t i = 0; i < result_count; i++) free(results[i]);
-  if (found == 0) fprintf(stderr, "tidemark-bench: no figure has such a name; see --list\n");
+  if (found == 0)
+    fprintf(stderr, "tidemark-bench: no figure has such a name; see ./bench --list\n");
   return found == 0 ? 2 : smoke && crashed;
 }

@@ -42,7 +42,7 @@ static void *single_make(void) {
     s->positions[i] =
         (struct tide_position){.axis = axis, .epoch = 1, .frontier = &s->frontiers[i].frontier};
     tide_frontier_raise(&s->frontiers[i].frontier, axis, 1, NULL);
-    s->uses[i] = (struct tide_naming){axis, 1, s->positions[i].frontier, 1};
+    s->uses[i] = (struct tide_naming){axis, 1, s->positions[i].frontier, 1, NULL};
     tide_frontier_raise(&s->all.frontier, axis, 1, NULL);
   }
   tide_frontier_raise(&s->all.frontier, s->positions[0].axis, 1, NULL); /* a queue's own is last */

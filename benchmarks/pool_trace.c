@@ -285,7 +285,8 @@ static void depend(struct machine *m, unsigned queue, struct wait on,
 }
 
 static void use_ours(struct machine *m, unsigned n, const struct tide_position *position) {
-  struct tide_naming use = {position->axis, position->epoch, position->frontier, position->epoch};
+  struct tide_naming use = {position->axis, position->epoch, position->frontier, position->epoch,
+                            NULL};
   tide_buffer_use(m->buffers[n], &use);
 }
 

@@ -15,7 +15,7 @@ struct side_result {
   bool has_crashed; /* a process of it was killed by a signal */
   struct spread value[BENCH_VALUES];
   struct spread ratio[BENCH_VALUES]; /* how many times better ours is */
-  double bound[BENCH_VALUES];        /* the ratio is at least this, with 95 % confidence */
+  struct bound bound[BENCH_VALUES];  /* the ratio is at least this */
 };
 
 struct result {
@@ -86,8 +86,8 @@ static void print_row(const struct result *result, unsigned side) {
     printf(" %*s", result->value_count > FEW_VALUES ? NARROW : WIDE, cell);
   }
   if (side > 0 && result->figure->contest->bound)
-    printf("   %s: at least %.3fx (95 %%, %u pairs)", result->values[0].name, row->bound[0],
-           result->rounds);
+    printf("   %s: at least %.3fx (%u %%, pairs: %u)", result->values[0].name, row->bound[0].value,
+           row->bound[0].percent, result->rounds);
   printf("\n");
 }
 
@@ -130,7 +130,8 @@ static void print_json_rivals(const struct result *result, unsigned v) {
     } else {
       print_json_spread("value", rival->value[v]);
       print_json_spread("ratio", rival->ratio[v]);
-      print_json_number("ratio_at_least_95", rival->bound[v]);
+      if (rival->bound[v].percent == 95)
+        print_json_number("ratio_at_least_95", rival->bound[v].value);
       printf("}");
     }
     comma = ",";

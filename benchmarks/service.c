@@ -125,13 +125,16 @@ static void socket_player(int fd, unsigned me, uint32_t pings) {
 
 struct player {
   struct tide_session *s;
-  struct tide_point own, theirs;
+  struct tide_point own, next, theirs;
 };
+/* The first value is promised before the other player hears of the timeline, and each later one
+ * before the value below it is kept: each awaited value is promised. */
 static void player_open(struct player *p, const struct house *house, struct shared *shared,
                         unsigned me) {
   struct tide_future_params params = {.struct_size = sizeof params, .capacity = 64};
   p->s = enter(house);
   OK(tide_session_create_future(p->s, &params, &p->own));
+  p->next = promise(p->s, p->own);
   OK(tide_session_grant(p->s, p->own, TIDE_RIGHT_WAIT, &shared->token[me]));
   tide_fetch_add(&shared->ready, 1u);
   while (tide_load_acquire(&shared->ready) < 2) usleep(100);
@@ -139,7 +142,8 @@ static void player_open(struct player *p, const struct house *house, struct shar
 }
 static void point_player(struct player *p, unsigned me, uint32_t pings) {
   for (uint32_t i = 1; i <= pings; i++) {
-    struct tide_point mine = promise(p->s, p->own);
+    struct tide_point mine = p->next;
+    p->next = promise(p->s, p->own);
     p->theirs.value = i;
     if (me == 1) OK(tide_session_wait(p->s, p->theirs, later()));
     OK(tide_session_fulfil(p->s, mine));

@@ -30,15 +30,21 @@ static struct spread summarize(double *values, uint32_t count) {
                          quantile(values, count, 0.75)};
 }
 
-/* A lower bound of the median that lies too high in at most 5 of 100 cases, for any
- * distribution of the values: the k-th smallest is above the median when fewer than k of the values
- * are below it, which is as likely as fewer than k heads. 0 when there are too few values to say
- * so. In logarithms: of 1100 values on, that none is a head is less likely than a double can say.
- */
-static double lower_bound(const double *sorted, uint32_t count) {
-  double chance = count * log(0.5), fewer = exp(chance), bound = 0;
+struct bound {
+  double value;
+  unsigned percent; /* the confidence, rounded down */
+};
+
+/* Returns a lower bound of the median of at least one value, for any distribution, with 95 %
+ * confidence where the count gives that. The k-th smallest value is above the median when fewer
+ * than k values are below it, which is as likely as fewer than k heads. So the smallest of fewer
+ * than five values gives less: 50, 75, 87, 93 %. Logarithms are needed from 1100 values on: a
+ * double cannot hold the chance that none is a head. */
+static struct bound lower_bound(const double *sorted, uint32_t count) {
+  double chance = count * log(0.5), fewer = exp(chance);
+  struct bound bound = {sorted[0], fewer <= 0.05 ? 95 : (unsigned)(100 - 100 * fewer)};
   for (uint32_t k = 1; k <= count && fewer <= 0.05; k++) {
-    bound = sorted[k - 1];
+    bound.value = sorted[k - 1];
     chance += log((double)(count - k + 1) / k);
     fewer += exp(chance);
   }

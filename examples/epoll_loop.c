@@ -50,7 +50,5 @@ int main(void) {
   if (epoll_ctl(loop, EPOLL_CTL_ADD, tide_notifier_descriptor(notifier), &event) != 0) return 1;
   for (size_t done = 0; done < 3;)
     if (epoll_wait(loop, &event, 1, -1) > 0) done += tide_notifier_dispatch(notifier, 16);
-  tide_notifier_destroy(notifier), tide_queue_destroy(queue), tide_timeline_destroy(frames);
-  tide_device_close(device);
-  tide_context_destroy(context);
+  tide_context_destroy(context); /* also destroys its objects */
 }

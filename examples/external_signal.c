@@ -49,7 +49,5 @@ int main(void) {
   for (int i = 0; i < 3; i++) eventfd_write(import.event, 1); /* stands for the driver */
   must(tide_queue_drain(queue, TIDE_FOREVER));
   pthread_join(thread, NULL);
-  tide_queue_destroy(queue), tide_timeline_destroy(import.timeline);
-  tide_device_close(device);
-  tide_context_destroy(context);
+  tide_context_destroy(context); /* also destroys its objects */
 }

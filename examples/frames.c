@@ -44,9 +44,5 @@ int main(void) {
   must(tide_future_fulfil(user, stop.value, NULL));
   must(tide_queue_drain(screen, TIDE_FOREVER));
   printf("%d frames shown, the others were taken back\n", shown);
-  tide_queue_destroy(screen);
-  tide_device_close(device);
-  tide_client_destroy(player, TIDE_OK);
-  tide_points_destroy(points);
-  tide_context_destroy(context);
+  tide_context_destroy(context); /* also destroys its objects */
 }

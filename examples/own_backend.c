@@ -51,7 +51,5 @@ int main(void) {
   printf("%d ran\n", pump(device));
   must(tide_timeline_signal_external(gate, 1)); /* the host opens the gate */
   printf("%d ran; work was announced %d times\n", pump(device), kicks);
-  tide_queue_destroy(queue), tide_timeline_destroy(gate);
-  must(tide_device_settle(device, TIDE_FOREVER)), tide_device_close(device);
-  tide_context_destroy(context);
+  tide_context_destroy(context); /* also destroys its objects */
 }

@@ -49,8 +49,5 @@ int main(void) {
   /* A promise that is not kept: the waiter gets its error after the deadline of 10 ms. */
   must(tide_future_promise(ready, tide_after_ms(context, 10), &late));
   printf("the next one: %s\n", tide_status_text(tide_point_wait(points, late, TIDE_FOREVER)));
-  tide_client_destroy(page, TIDE_OK);
-  tide_client_destroy(browser, TIDE_OK);
-  tide_points_destroy(points);
-  tide_context_destroy(context);
+  tide_context_destroy(context); /* also destroys its objects */
 }

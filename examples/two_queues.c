@@ -48,7 +48,5 @@ int main(void) {
     }
   must(tide_timeline_wait(timelines[1], 10, TIDE_FOREVER));
   printf("the squares of 1 to 10 add up to %d\n", total);
-  for (int i = 0; i < 2; i++) tide_timeline_destroy(timelines[i]), tide_queue_destroy(queues[i]);
-  tide_device_close(device);
-  tide_context_destroy(context);
+  tide_context_destroy(context); /* also destroys its objects */
 }

@@ -44,8 +44,5 @@ int main(void) {
   points[0].value = 2;
   enum tide_status status = tide_wait_any(points, 1, tide_after_ms(context, 1), &first);
   printf("a second value of lane 0: %s\n", tide_status_text(status));
-  for (int i = 0; i < LANES; i++) tide_timeline_destroy(done[i]), tide_queue_destroy(queues[i]);
-  tide_timeline_destroy(gate);
-  tide_device_close(device);
-  tide_context_destroy(context);
+  tide_context_destroy(context); /* also destroys its objects */
 }

@@ -6,7 +6,7 @@
  * A queue starts its submissions in order and does not finish them in order. So its own signals
  * count only as far as they came back through another queue (the wait for that queue imports them).
  * A wait on the queue's own signal is a class of its own: it can be dropped only if a barrier
- * replaces it. */
+ * replaces it. Where no barrier can stand, in front of a present or a sparse bind, it is needed. */
 #include "layer/layer.h"
 
 #include <stdlib.h>
@@ -132,7 +132,8 @@ static enum layer_wait_class class_of(const struct layer_queue *queue,
   wait->signaller_epoch = signal->epoch;
   if (thread && is_in(&thread->clock, signal)) return LAYER_WAIT_SEEN;
   if (is_known(queue, wait, signal)) return LAYER_WAIT_KNOWN;
-  if (wait->signaller == queue) return LAYER_WAIT_OWN;
+  if (wait->signaller == queue)
+    return submission->kind == LAYER_SUBMIT ? LAYER_WAIT_OWN : LAYER_WAIT_NEEDED;
   if (has_sibling(submission, wait, signal)) return LAYER_WAIT_SIBLING;
   return LAYER_WAIT_NEEDED;
 }
@@ -246,6 +247,25 @@ void layer_classify(struct layer_queue *queue, struct layer_submission *submissi
     import_wait(queue, &submission->waits[i]);
     device->counts.dropped += submission->waits[i].dropped;
   }
+}
+
+void layer_audit_verdict(const struct layer_counts *counts, FILE *to) {
+  const uint64_t *of = counts->classes;
+  uint64_t all = 0, spare = of[LAYER_WAIT_SEEN] + of[LAYER_WAIT_KNOWN] + of[LAYER_WAIT_SIBLING];
+  for (int i = 0; i < LAYER_WAIT_CLASSES; i++) all += of[i];
+  if (!all) {
+    fputs("verdict no submission waits for a semaphore\n", to);
+    return;
+  }
+  if (of[LAYER_WAIT_NEEDED] == all) {
+    fprintf(to, "verdict every wait is needed (%llu)\n", (unsigned long long)all);
+    return;
+  }
+  fprintf(to,
+          "verdict of %llu wait%s, %llu could go, %llu could be barriers instead, %llu %s needed\n",
+          (unsigned long long)all, all == 1 ? "" : "s", (unsigned long long)spare,
+          (unsigned long long)of[LAYER_WAIT_OWN], (unsigned long long)of[LAYER_WAIT_NEEDED],
+          of[LAYER_WAIT_NEEDED] == 1 ? "is" : "are");
 }
 
 void layer_audit_print(const struct layer_device *device, FILE *to) {

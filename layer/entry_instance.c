@@ -240,19 +240,19 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL layer_GetInstanceProcAddr(VkInstance ha
 }
 
 static VkResult describe_layer(uint32_t *count, VkLayerProperties *properties) {
-  static const VkLayerProperties layer = {
-      .layerName = TIDE_VULKAN_LAYER_NAME,
-      .specVersion = VK_HEADER_VERSION_COMPLETE,
-      .implementationVersion = 1,
-      .description = "Tidemark: explains hangs, explores legal orders, audits waits"};
+  static const VkLayerProperties layer = {.layerName = TIDE_VULKAN_LAYER_NAME,
+                                          .specVersion = VK_HEADER_VERSION_COMPLETE,
+                                          .implementationVersion = 1,
+                                          .description = TIDE_VULKAN_LAYER_TEXT};
   if (properties && *count > 0) properties[0] = layer;
   VkResult result = properties && *count == 0 ? VK_INCOMPLETE : VK_SUCCESS;
   *count = properties && *count == 0 ? 0 : 1;
   return result;
 }
 
+/* True for the installed manifest's name, and for the longer ones that the tool gives. */
 static bool is_ours(const char *layer) {
-  return layer && strcmp(layer, TIDE_VULKAN_LAYER_NAME) == 0;
+  return layer && strncmp(layer, TIDE_VULKAN_LAYER_NAME, strlen(TIDE_VULKAN_LAYER_NAME)) == 0;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL

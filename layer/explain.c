@@ -23,6 +23,8 @@ struct explanation {
   const struct layer_submission *awaited[QUEUES_MOST]; /* their awaited submissions on this way */
   bool is_exact[QUEUES_MOST]; /* no other signal can come before the awaited one's */
   unsigned path_length;
+  char missing[LAYER_TEXT + 64]; /* what nothing signals, the first of them */
+  bool has_cycle, has_outside;   /* a cycle; a signal that is to come from elsewhere */
 };
 
 static void print_line(struct explanation *e, const char *format, ...) TIDE_PRINTF(2, 3);
@@ -99,8 +101,21 @@ static const struct layer_submission *stuck_of(const struct explanation *e,
 
 /* ---- the account ----------------------------------------------------------------- */
 
+/* Notes the first value that nothing signals, for the verdict. */
+static void note_missing(struct explanation *e, const struct layer_semaphore *semaphore,
+                         uint64_t value) {
+  struct layer_text name;
+  if (e->missing[0]) return;
+  layer_name_semaphore(semaphore, &name);
+  if (semaphore->timeline)
+    snprintf(e->missing, sizeof e->missing, "%s >= %llu", name.text, (unsigned long long)value);
+  else snprintf(e->missing, sizeof e->missing, "%s", name.text);
+}
+
 static void explain_missing_signal(struct explanation *e, const struct layer_semaphore *semaphore,
                                    uint64_t value) {
+  if (semaphore->external) e->has_outside = true;
+  else note_missing(e, semaphore, value);
   if (semaphore->external)
     print_line(e, "it is shared with another process or driver, which is to signal it");
   else if (!semaphore->timeline)
@@ -138,6 +153,7 @@ static void report_cycle(struct explanation *e, const struct layer_queue *queue)
   bool is_exact = true;
   for (unsigned i = from; i < e->path_length; i++) is_exact &= e->is_exact[i];
   print_line(e, "%s: %s", is_exact ? "CYCLE" : "nothing but a signal between ends this", text);
+  e->has_cycle |= is_exact;
   if (is_exact) layer_finding("cycle", "submissions wait for each other: %s", text);
 }
 
@@ -182,6 +198,7 @@ static void explain_wait(struct explanation *e, const char *subject,
   if (e->path_length) e->awaited[e->path_length - 1] = signaller;
   if (e->path_length) e->is_exact[e->path_length - 1] = is_exact;
   e->depth++;
+  if (signaller && !is_exact) note_missing(e, semaphore, value);
   if (signaller && !is_exact)
     print_line(e, "NO submission and no thread signals a value from %llu to %llu; %s signals %llu",
                (unsigned long long)value, (unsigned long long)record->value - 1,
@@ -228,6 +245,9 @@ static void explain_fence(struct explanation *e, const char *subject,
   else if (fence->external)
     print_line(e, "another process, driver or the window system is to signal it");
   else if (!fence->queue) print_line(e, "NO submission signals it");
+  e->has_outside |= fence->external;
+  if (!fence->external && !fence->queue && !e->missing[0])
+    snprintf(e->missing, sizeof e->missing, "%s", layer_name_fence(fence, &name));
   e->depth--;
 }
 
@@ -285,14 +305,36 @@ static void count_unfinished(struct explanation *e) {
     const struct layer_queue *queue = e->device->queues[i];
     if (queue->submitted == queue->done) continue;
     print_line(
-        e,
-        "%s: %llu submissions were not seen to finish (%llu held by the layer), the oldest is %llu",
+        e, "%s: %llu submission%s not seen to finish (%llu held by the layer), the oldest is %llu",
         layer_name_queue(queue, &name), (unsigned long long)(queue->submitted - queue->done),
-        (unsigned long long)queue->held,
+        queue->submitted - queue->done == 1 ? " was" : "s were", (unsigned long long)queue->held,
         (unsigned long long)(layer_submission_at(queue, queue->done + 1)
                                  ? layer_submission_at(queue, queue->done + 1)->number
                                  : 0));
   }
+}
+
+static bool has_unfinished(const struct layer_device *device) {
+  for (uint32_t i = 0; i < device->queue_count; i++)
+    if (device->queues[i]->submitted != device->queues[i]->done) return true;
+  return false;
+}
+
+static void print_verdict(const struct explanation *e) {
+  fputs("verdict ", e->to);
+  if (e->device->lost) fputs("the device is lost; the account tells what was under way", e->to);
+  else if (e->has_cycle) fputs("it hangs: submissions wait for each other in a cycle", e->to);
+  else if (e->missing[0])
+    fprintf(e->to, "it cannot go on before something signals %s, and nothing is there that will",
+            e->missing);
+  else if (e->has_outside)
+    fputs("it waits for another process, another driver or the window system", e->to);
+  else if (has_unfinished(e->device))
+    fputs("nothing hangs: all that was submitted can finish, and some of it is under way", e->to);
+  else if (e->device->host_calls)
+    fputs("nothing hangs: all that the calls wait for has happened", e->to);
+  else fputs("nothing hangs in Vulkan: all is finished, and no thread waits in a call", e->to);
+  fputc('\n', e->to);
 }
 
 void layer_explain(struct layer_device *device, FILE *to) {
@@ -303,7 +345,9 @@ void layer_explain(struct layer_device *device, FILE *to) {
     explain_call(&e, call);
   explain_rest(&e);
   if (device->counts.forgotten)
-    print_line(&e, "%llu submissions were dropped from the ledger: one of them may be the cause",
-               (unsigned long long)device->counts.forgotten);
+    print_line(&e, "%llu submission%s dropped from the ledger, and may be the cause",
+               (unsigned long long)device->counts.forgotten,
+               device->counts.forgotten == 1 ? " was" : "s were");
   count_unfinished(&e);
+  print_verdict(&e);
 }

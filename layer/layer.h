@@ -88,7 +88,8 @@ struct layer_fence {
 enum layer_wait_class {
   LAYER_WAIT_SEEN,  /* the submitting thread has seen the signaller finish */
   LAYER_WAIT_KNOWN, /* an earlier wait of the queue implies it */
-  LAYER_WAIT_OWN, /* an earlier submission of the same queue signals it: needs a barrier instead */
+  LAYER_WAIT_OWN,   /* an earlier submission of the same queue signals it: needs a barrier instead;
+                       not for presents and sparse binds, where none can stand */
   LAYER_WAIT_SIBLING, /* another wait of the submission implies it */
   LAYER_WAIT_NEEDED,
   LAYER_WAIT_CLASSES
@@ -300,6 +301,8 @@ bool layer_stages_meet(VkPipelineStageFlags2 to, VkPipelineStageFlags2 from);
 bool layer_stages_cover(VkPipelineStageFlags2 wide, VkPipelineStageFlags2 narrow);
 /* True if a signal at these stages waits for all of its batch. */
 bool layer_stages_are_all(VkPipelineStageFlags2 from);
+/* Writes what the counts come to, as a "verdict" line. */
+void layer_audit_verdict(const struct layer_counts *counts, FILE *to);
 /* Writes the "wait" and "edge" lines. */
 void layer_audit_print(const struct layer_device *device, FILE *to);
 

@@ -1,10 +1,12 @@
 /* The report of a process: counts, findings, limits, and explain's account. protocol.h has the
  * format. */
+#include "layer/build_id.h"
 #include "layer/explore.h"
 #include "layer/layer.h"
 #include "layer/protocol.h"
 #include "layer/submission_trace.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -130,9 +132,9 @@ static void print_device(struct layer_device *device, FILE *to) {
   if (device->clocks.out_of_memory)
     fprintf(to, "limit out of memory: from some point on waits were counted as needed\n");
   if (device->counts.forgotten)
-    fprintf(to,
-            "limit %llu submissions were dropped from the ledger before they were seen to finish\n",
-            (unsigned long long)device->counts.forgotten);
+    fprintf(to, "limit %llu submission%s dropped from the ledger, not yet seen to finish\n",
+            (unsigned long long)device->counts.forgotten,
+            device->counts.forgotten == 1 ? " was" : "s were");
   if (layer_options()->mode != LAYER_EXPLAIN) layer_audit_print(device, to);
 }
 
@@ -168,13 +170,22 @@ void layer_report_keep(struct layer_device *device) {
 }
 
 static const char *process_name(char *name, size_t size) {
-  char raw[64] = "?";
+  char raw[64];
+  snprintf(raw, sizeof raw, "process %d", (int)getpid());
   int descriptor = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
   ssize_t length = descriptor < 0 ? 0 : read(descriptor, raw, sizeof raw - 1);
   if (descriptor >= 0) close(descriptor);
   if (length > 0) raw[length - (raw[length - 1] == '\n')] = 0;
   layer_clean_text(name, size, raw);
   return name;
+}
+
+static void print_identity(FILE *to) {
+  Dl_info info = {.dli_fname = NULL};
+  char file[1024];
+  int found = dladdr((void *)(uintptr_t)layer_report, &info);
+  layer_clean_text(file, sizeof file, found && info.dli_fname ? info.dli_fname : "?");
+  fprintf(to, "layer %s %s %s\n", tide_layer_version, tide_layer_build, file);
 }
 
 /* Prints the limits of the mode. */
@@ -200,6 +211,7 @@ static void write_report(FILE *to, enum layer_reason reason) {
   bool explains = reason != LAYER_REASON_EXIT;
   fprintf(to, "%s\nprocess %ld %s\nmode %s\nreason %s\n", TIDE_VULKAN_REPORT_HEAD, (long)process,
           process_name(name, sizeof name), modes[layer_options()->mode], reasons[reason]);
+  print_identity(to);
   if (kept_text) fwrite(kept_text, 1, kept_length, to);
   if (explains) {
     free(last_explanation);
@@ -208,6 +220,10 @@ static void write_report(FILE *to, enum layer_reason reason) {
   }
   layer_for_each_device(write_device, &writing);
   if (writing.explanation) fclose(writing.explanation);
+  if (layer_options()->mode == LAYER_AUDIT) layer_audit_verdict(&writing.counts, to);
+  if (layer_options()->mode == LAYER_EXPLAIN && !explains)
+    fprintf(to, "verdict it came to its end%s\n",
+            last_explanation ? "; before, when it was asked:" : ": nothing hangs");
   if (last_explanation) fwrite(last_explanation, 1, last_length, to); /* later reports keep it */
   print_counts(&writing.counts, to);
   if (layer_options()->mode == LAYER_EXPLORE)

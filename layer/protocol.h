@@ -8,6 +8,11 @@
  *                    <-- DIRECTORY/PID.ready: it can be asked ----------
  *                    <-- DIRECTORY/PID.report, PID.order, PID.trace ----
  *
+ * The loader finds the layer by a manifest in DIRECTORY, which the tool writes. The manifest has
+ * the layer's path, and a name of its own: TIDE_VULKAN_LAYER_NAME, '_' and the build id. Among
+ * manifests of one name some loaders take the first and some the last, from an installation
+ * perhaps.
+ *
  * TIDEMARK_VULKAN is a comma-separated list, of which the first word is the mode:
  *
  *   explain | explore | audit
@@ -30,10 +35,12 @@
  *   tidemark-vulkan-report 1
  *   process PID NAME
  *   mode explain|explore|audit
+ *   layer VERSION BUILD FILE        build_id.h, and the file of the layer
  *   reason exit|request|lost        request: ask, or SIGQUIT; lost: the driver lost the device
  *   device TEXT                     one a device: its name and the driver's
  *   count NAME NUMBER               submissions waits signals; own known sibling seen needed;
  *                                   picks choices forced timer bound flushed; edges dropped; ...
+ *   verdict TEXT                    explain, audit: what the report comes to, in a sentence
  *   schedule HEX                    explore: a hash of all picks
  *   finding KIND TEXT               a mistake of the program, sure; KIND is one word
  *   limit TEXT                      a thing that the layer could not see or do in this program
@@ -56,6 +63,8 @@
 #define TIDE_LAYER_PROTOCOL_H
 
 #define TIDE_VULKAN_LAYER_NAME "VK_LAYER_TIDEMARK_causality"
+#define TIDE_VULKAN_LAYER_API "1.3.239"
+#define TIDE_VULKAN_LAYER_TEXT "Tidemark: explains hangs, explores legal orders, audits waits"
 #define TIDE_VULKAN_OPTIONS "TIDEMARK_VULKAN"
 #define TIDE_VULKAN_DIRECTORY "TIDEMARK_VULKAN_DIRECTORY"
 #define TIDE_VULKAN_REPLAY "TIDEMARK_VULKAN_REPLAY"

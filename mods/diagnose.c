@@ -17,6 +17,15 @@ static void send_diagnostic(struct tide_ir *ir, enum tide_mods_severity severity
   ir->sink->diagnostic(ir->sink->self, &diagnostic);
 }
 
+/* True if the sink gets the diagnostic: it is below the limit, or a note to one that was. */
+static bool is_told(struct tide_ir *ir, enum tide_mods_severity severity) {
+  uint32_t count = severity == TIDE_MODS_ERROR     ? ir->errors
+                   : severity == TIDE_MODS_WARNING ? ir->warnings
+                                                   : 0;
+  if (severity != TIDE_MODS_NOTE) ir->is_muted = ir->errors_max && count > ir->errors_max;
+  return !ir->is_muted;
+}
+
 static void emit_message(struct tide_ir *ir, enum tide_mods_severity severity,
                          tide_ir_location location, const char *op_name, const char *format,
                          va_list list) {
@@ -24,7 +33,7 @@ static void emit_message(struct tide_ir *ir, enum tide_mods_severity severity,
   struct tide_text text;
   if (severity == TIDE_MODS_ERROR) ir->errors++;
   if (severity == TIDE_MODS_WARNING) ir->warnings++;
-  if (!ir->sink) return;
+  if (!ir->sink || !is_told(ir, severity)) return;
   tide_text_init(&text, message, sizeof message);
   if (op_name) tide_text_format(&text, "'%s' op ", op_name);
   tide_text_format_list(&text, format, list);

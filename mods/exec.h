@@ -138,6 +138,7 @@ enum tide_exec_code {
   TIDE_EXEC_WINDOW_OPEN,
   TIDE_EXEC_WINDOW_CLOSE,
   TIDE_EXEC_THROTTLE,
+  TIDE_EXEC_QUERY, /* d: what participant a has told; w: participants are pairs */
   TIDE_EXEC_LOOP_TURN,
   TIDE_EXEC_LOOP_LEAVE,
   TIDE_EXEC_CLAIM,
@@ -337,6 +338,7 @@ struct tide_exec_cta {
   tide_ir_op left_at; /* the operation at which the last thread left */
   uint32_t windows;   /* the number of windows opened */
   uint64_t progress;  /* tiles finished in the last window */
+  uint64_t told;      /* the progress at its last throttle */
   uint64_t reply;
   uint8_t query; /* enum tide_exec_query */
 };
@@ -478,6 +480,8 @@ float tide_exec_to_tf32(float value);
  * same result as a single one. */
 float tide_exec_odd(double value);
 float tide_exec_odd_integer(uint64_t size, bool negative);
+/* a * b + c, rounded once; fma.c */
+double tide_exec_fma(double a, double b, double c);
 double tide_exec_odd_fma(float a, float b, float c);
 
 static inline float tide_exec_f32(int64_t slot) {

@@ -1,5 +1,6 @@
 /* Translation: arithmetic and casts. */
 #include "mods/exec_translate.h"
+#include "mods/float_bits.h"
 
 #define F32(name) TIDE_EXEC_##name##_F32
 #define I(name) TIDE_EXEC_##name
@@ -204,6 +205,8 @@ static void emit_cast(struct tide_exec_translator *t, tide_ir_op op) {
   bool from_float = is_float(t->ir, source, &from), to_float = is_float(t->ir, target, &to);
   if ((!from_float && !is_number(t->ir, source)) || (!to_float && !is_number(t->ir, target)))
     tide_exec_refuse(t, op, "casts between types that aren't executed");
+  else if (tide_ir_get_integer(t->ir, op, TIDE_NAME_ROUNDING, 0) != 0)
+    tide_exec_refuse(t, op, "has a rounding mode that isn't executed");
   else if (tide_ir_op_kind(t->ir, op) == TIDE_OP_ARITH_BITCAST ||
            tide_ir_op_kind(t->ir, op) == TIDE_OP_LLVM_BITCAST)
     cast_bits(t, op);
@@ -243,6 +246,8 @@ static bool constant_value(struct tide_exec_translator *t, tide_ir_op op, int64_
     if (kind == TIDE_IR_F16) narrow = tide_exec_from_f16(tide_exec_to_f16(narrow));
     if (kind == TIDE_IR_BF16) narrow = tide_exec_from_bf16(tide_exec_to_bf16(narrow));
     if (kind == TIDE_IR_TF32) narrow = tide_exec_to_tf32(narrow);
+    if (record->number != record->number && kind != TIDE_IR_F64)
+      narrow = tide_exec_f32((int64_t)tide_float_narrow(TIDE_IR_F32, record->number));
     *out_value = kind == TIDE_IR_F64 ? tide_exec_of_f64(record->number) : tide_exec_of_f32(narrow);
     return true;
   }

@@ -294,6 +294,17 @@ static void emit_throttle(struct tide_exec_translator *t, tide_ir_op op) {
                         .b = tide_exec_constant(t, threads_of_region(t))});
 }
 
+/* Participants are what the start of the scheduler's window says. */
+static void emit_query(struct tide_exec_translator *t, tide_ir_op op) {
+  tide_ir_op start = tide_opening_of(t->ir, op);
+  tide_exec_emit(t, op,
+                 (made){.code = TIDE_EXEC_QUERY,
+                        .d = tide_exec_result(t, op),
+                        .a = tide_exec_use(t, op, 1),
+                        .w = (uint16_t)(start && tide_ir_get_integer(t->ir, start,
+                                                                     TIDE_NAME_IS_2CTA_MMA, 0))});
+}
+
 /* ---- all ---- */
 
 static bool cutlass_pipeline(struct tide_exec_translator *t, tide_ir_op op) {
@@ -334,6 +345,7 @@ bool tide_exec_cutlass(struct tide_exec_translator *t, tide_ir_op op) {
     case TIDE_OP_WORK_GET: work_get(t, op); return true;
     case TIDE_OP_MODS_START: mods_start(t, op); return true;
     case TIDE_OP_MODS_END: mods_end(t, op); return true;
+    case TIDE_OP_MODS_QUERY: emit_query(t, op); return true;
     case TIDE_OP_MODS_THROTTLE: emit_throttle(t, op); return true;
     default: return cutlass_pipeline(t, op);
   }

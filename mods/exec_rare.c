@@ -308,7 +308,7 @@ static enum tide_exec_next work_get(struct tide_exec_machine *machine, uint32_t 
  * closed the previous window yet, but all have reached its end. */
 static void next_window(struct tide_exec_machine *machine, struct tide_exec_cta *cta) {
   cta->windows++;
-  cta->progress = 0;
+  cta->progress = cta->told = 0;
   if (cta->query == TIDE_QUERY_ASKED) cta->query = TIDE_QUERY_LOST;
   machine->windows++;
 }
@@ -371,10 +371,29 @@ static enum tide_exec_next window_close(struct tide_exec_machine *machine, uint3
 static enum tide_exec_next answer_query(struct tide_exec_machine *machine, uint32_t thread) {
   struct tide_exec_cta *cta = cta_of(machine, thread);
   machine->throttles++;
+  cta->told = cta->progress;
   if (cta->query == TIDE_QUERY_ASKED && cta->in_window) {
     cta->reply = cta->progress;
     cta->query = TIDE_QUERY_ANSWERED;
   }
+  return TIDE_EXEC_GOES_ON;
+}
+
+/* Stores what a participant of the thread's cluster has told: its CTA, or the pair's even CTA. */
+static enum tide_exec_next query_progress(struct tide_exec_machine *machine, uint32_t thread,
+                                          uint32_t pc) {
+  instruction *i = instruction_at(machine, pc);
+  int64_t *f = tide_exec_frame(machine, thread);
+  const struct tide_exec_cta *own = cta_of(machine, thread);
+  uint32_t participant = (uint32_t)f[i->a], each = i->w ? 2 : 1;
+  if (participant >= machine->cluster_size / each)
+    return tide_exec_fail(machine, thread, pc, "asks for participant %lld, but the cluster has %u",
+                          (long long)f[i->a], machine->cluster_size / each);
+  if (!machine->threads[thread].in_window)
+    return tide_exec_fail(machine, thread, pc, "asks for progress outside of a window");
+  for (uint32_t at = 0; at < machine->cta_count; at++)
+    if (machine->ctas[at].cluster == own->cluster && machine->ctas[at].rank == participant * each)
+      f[i->d] = (int32_t)machine->ctas[at].told;
   return TIDE_EXEC_GOES_ON;
 }
 
@@ -423,6 +442,7 @@ enum tide_exec_next tide_exec_step_rare(struct tide_exec_machine *machine, uint3
     case TIDE_EXEC_WINDOW_OPEN: return window_open(machine, thread, pc);
     case TIDE_EXEC_WINDOW_CLOSE: return window_close(machine, thread, pc);
     case TIDE_EXEC_THROTTLE: return answer_query(machine, thread);
+    case TIDE_EXEC_QUERY: return query_progress(machine, thread, pc);
     case TIDE_EXEC_LOOP_TURN: return loop_turn(machine, thread, pc);
     case TIDE_EXEC_CLAIM: return tide_exec_check_claim(machine, thread, pc);
     case TIDE_EXEC_LOOP_LEAVE: return leave_loop(machine, thread, pc, true);

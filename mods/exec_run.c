@@ -61,8 +61,11 @@ static inline void *access_cell(struct tide_exec_machine *machine, uint32_t thre
 
 /* ---- arithmetic that has corners ---- */
 
+/* False: MLIR leaves the result undefined: by zero, or too large for the type. */
 static bool divide_integers(int64_t *out, unsigned code, int64_t a, int64_t b, unsigned cut) {
-  if (b == 0) return false;
+  bool is_unsigned =
+      code == TIDE_EXEC_DIV_U || code == TIDE_EXEC_REM_U || code == TIDE_EXEC_CEIL_DIV_U;
+  if (b == 0 || (!is_unsigned && b == -1 && a == INT64_MIN >> cut)) return false;
   uint64_t ua = tide_exec_unsigned(a, cut), ub = tide_exec_unsigned(b, cut);
   int64_t quotient = b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
   int64_t remainder = b == -1 ? 0 : a % b;
@@ -85,12 +88,23 @@ static bool is_division(unsigned code) {
   return code >= TIDE_EXEC_DIV_S && code <= TIDE_EXEC_FLOOR_DIV_S;
 }
 
-static int64_t shift_integer(unsigned code, int64_t a, int64_t b, unsigned cut) {
+/* False: by the width or more, whose result MLIR leaves undefined. */
+static bool shift_integer(int64_t *out, unsigned code, int64_t a, int64_t b, unsigned cut) {
   uint64_t by = tide_exec_unsigned(b, cut), width = 64 - cut;
-  if (by >= width) return code == TIDE_EXEC_SHR_S && a < 0 ? -1 : 0;
-  if (code == TIDE_EXEC_SHL) return tide_exec_narrow((uint64_t)a << by, cut);
-  if (code == TIDE_EXEC_SHR_S) return a >> by;
-  return tide_exec_narrow(tide_exec_unsigned(a, cut) >> by, cut);
+  if (by >= width) return false;
+  if (code == TIDE_EXEC_SHL) *out = tide_exec_narrow((uint64_t)a << by, cut);
+  else if (code == TIDE_EXEC_SHR_S) *out = a >> by;
+  else *out = tide_exec_narrow(tide_exec_unsigned(a, cut) >> by, cut);
+  return true;
+}
+
+/* Returns why an instruction has no defined result; NULL: another instruction. */
+static const char *undefined_reason(const struct tide_exec_instruction *i, int64_t divisor) {
+  if (i->code == TIDE_EXEC_SHL || i->code == TIDE_EXEC_SHR_S || i->code == TIDE_EXEC_SHR_U)
+    return "shifts by the width of its type or more, which is undefined";
+  if (!is_division(i->code)) return NULL;
+  return divisor ? "divides the smallest number by -1, which overflows: undefined"
+                 : "divides by zero";
 }
 
 static int64_t compare_floats(double a, double b, unsigned predicate) {
@@ -234,7 +248,7 @@ static bool run_seldom(int64_t *f, const struct tide_exec_instruction *i) {
 #define NARROW(value) tide_exec_narrow((uint64_t)(value), i->w)
 
 /* Executes integer instructions that are less frequent than those of run_thread. False: another
- * instruction, or a division by zero. */
+ * instruction, or a result that is undefined. */
 static inline bool run_integer(int64_t *f, const struct tide_exec_instruction *i) {
   switch (i->code) {
     case TIDE_EXEC_AND: D = A & B; break;
@@ -249,7 +263,7 @@ static inline bool run_integer(int64_t *f, const struct tide_exec_instruction *i
     case TIDE_EXEC_FLOOR_DIV_S: return divide_integers(&D, i->code, A, B, i->w);
     case TIDE_EXEC_SHL:
     case TIDE_EXEC_SHR_S:
-    case TIDE_EXEC_SHR_U: D = shift_integer(i->code, A, B, i->w); break;
+    case TIDE_EXEC_SHR_U: return shift_integer(&D, i->code, A, B, i->w);
     case TIDE_EXEC_MAX_S: D = A > B ? A : B; break;
     case TIDE_EXEC_MIN_S: D = A < B ? A : B; break;
     case TIDE_EXEC_MAX_U: D = (uint64_t)A > (uint64_t)B ? A : B; break;
@@ -290,7 +304,8 @@ static inline bool run_float(int64_t *f, const struct tide_exec_instruction *i) 
     case TIDE_EXEC_MUL_F64: D = tide_exec_of_f64(tide_exec_f64(A) * tide_exec_f64(B)); break;
     case TIDE_EXEC_DIV_F64: D = tide_exec_of_f64(tide_exec_f64(A) / tide_exec_f64(B)); break;
     case TIDE_EXEC_FMA_F64:
-      D = tide_exec_of_f64(tide_exec_f64(A) * tide_exec_f64(B) + tide_exec_f64(f[i->c]));
+      D = tide_exec_of_f64(
+          tide_exec_fma(tide_exec_f64(A), tide_exec_f64(B), tide_exec_f64(f[i->c])));
       break;
     default: return false;
   }
@@ -368,7 +383,7 @@ static uint32_t run_thread(struct tide_exec_machine *machine, uint32_t thread, u
         break;
       default:
         if (run_integer(f, i) || run_float(f, i) || run_seldom(f, i)) break;
-        if (is_division(i->code)) FAIL("divides by zero");
+        if (undefined_reason(i, B)) FAIL("%s", undefined_reason(i, B));
         at = (uint32_t)(i - code);
         machine->threads[thread].pc = at + 1;
         if (tide_exec_step_wait(machine, thread, at) == TIDE_EXEC_GOES_ON) break;

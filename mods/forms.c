@@ -1,5 +1,6 @@
 /* Parsers of the custom forms. enum tide_ir_form describes each form; print_forms.c prints them. */
 #include "mods/ir_parser.h"
+#include "mods/flags.h"
 #include "mods/intern.h"
 #include "mods/words.h"
 #include "base/alloc.h"
@@ -39,21 +40,35 @@ static bool enum_attr(struct tide_parser *parser, tide_ir_string name, const cha
 
 /* `overflow<nsw>` or `fastmath<fast>` */
 static bool parse_flags(struct tide_parser *parser, const struct tide_op_state *op) {
+  char words[128];
+  struct tide_text text;
+  uint32_t bits;
+  size_t wrong;
   bool llvm = tide_ir_ops[op->kind].name[0] == 'l';
   bool overflow = tide_is_word(parser, "overflow");
+  enum tide_flags flags = overflow ? TIDE_FLAGS_OVERFLOW : TIDE_FLAGS_FASTMATH;
   if (!overflow && !tide_is_word(parser, "fastmath")) return true;
-  struct tide_token open = tide_lex(parser->text, parser->length, parser->token.end);
-  uint32_t end = open.kind == '<' ? tide_lex_balanced(parser->text, parser->length, open.start) : 0;
-  if (!end) return tide_wrong(parser, "expected '<' and '>'");
+  tide_advance(parser);
+  if (parser->token.kind != '<') return tide_expect(parser, '<', "'<'");
+  uint32_t start = parser->token.end, end = start;
+  while (end < parser->length && parser->text[end] != '>') end++;
+  if (!tide_flags_read(flags, parser->text + start, end - start, &bits, &wrong)) {
+    parser->token = tide_lex(parser->text, parser->length, start + (uint32_t)wrong);
+    return tide_wrong(parser, "expected one of %s in %s<…>", tide_flags_words(flags),
+                      overflow ? "overflow" : "fastmath");
+  }
   parser->token.end = end;
   tide_advance(parser);
+  if (!tide_expect(parser, '>', "'>'")) return false;
+  tide_text_init(&text, words, sizeof words);
+  tide_flags_print(flags, bits, &text);
   const char *prefix = overflow ? (llvm ? "llvm.overflow<" : "arith.overflow<")
                                 : (llvm ? "llvm.fastmath<" : "arith.fastmath<");
   return enum_attr(parser,
                    overflow ? TIDE_NAME_OVERFLOW_FLAGS
                    : llvm   ? TIDE_NAME_FASTMATH_FLAGS
                             : TIDE_NAME_FASTMATH,
-                   prefix, parser->text + open.end, end - 1 - open.end);
+                   prefix, words, text.length);
 }
 
 /* ---- operands and one type ---- */
@@ -92,8 +107,18 @@ static bool parse_binary(struct tide_parser *parser, struct tide_op_state *op) {
   return type && operands_of_type(parser, op, type) && tide_result(parser, type);
 }
 
+/* The rounding mode of arith.truncf, which may be left out. */
+static bool parse_rounding(struct tide_parser *parser, const struct tide_op_state *op) {
+  if (op->kind != TIDE_OP_ARITH_TRUNCF) return true;
+  for (int32_t i = 0; i < TIDE_ROUNDINGS; i++)
+    if (tide_take_word(parser, tide_roundings[i]))
+      return tide_add_attr(parser, TIDE_NAME_ROUNDING, tide_ir_attr_i32(parser->ir, i));
+  return true;
+}
+
 static bool parse_cast(struct tide_parser *parser, struct tide_op_state *op) {
-  if (!tide_parse_use(parser) || !tide_parse_attr_dict(parser)) return false;
+  if (!tide_parse_use(parser) || !parse_rounding(parser, op) || !tide_parse_attr_dict(parser))
+    return false;
   tide_ir_type from = parse_colon_type(parser), to;
   if (!from || !tide_expect_word(parser, "to") || !(to = tide_parse_type(parser))) return false;
   return tide_operand(parser, op, 0, from) && tide_result(parser, to);
@@ -111,15 +136,17 @@ static bool parse_casts(struct tide_parser *parser, struct tide_op_state *op) {
   return tide_parse_attr_dict(parser);
 }
 
-/* Parses a predicate, a word of a list or in quotes; its index in the list is the value. */
+/* Parses a predicate, a word of a list, which llvm has in quotes; its index in the list is the
+ * value. */
 static bool parse_predicate(struct tide_parser *parser, const char *const *words, int64_t count,
-                            bool quoted) {
+                            bool llvm) {
   struct tide_token token = parser->token;
   uint32_t start = token.start, end = token.end;
-  if (token.kind != (quoted ? TIDE_TOKEN_STRING : TIDE_TOKEN_WORD))
+  bool quoted = token.kind == TIDE_TOKEN_STRING;
+  if (!quoted && (llvm || token.kind != TIDE_TOKEN_WORD))
     return tide_wrong(parser, "expected a predicate");
   if (quoted) start++, end--;
-  if (quoted && end > start && parser->text[start] == '_') start++; /* _true, _false */
+  if (llvm && end > start && parser->text[start] == '_') start++; /* _true, _false */
   for (int64_t i = 0; i < count; i++)
     if (strlen(words[i]) == end - start &&
         memcmp(words[i], parser->text + start, end - start) == 0) {
@@ -377,20 +404,23 @@ static bool parse_conditional_branch(struct tide_parser *parser, struct tide_op_
 
 /* ---- llvm memory ---- */
 
-static bool parse_ordering(struct tide_parser *parser) {
-  return tide_add_attr(parser, TIDE_NAME_ORDERING, tide_ir_attr_i64(parser->ir, 0));
+static bool parse_unit(struct tide_parser *parser, const char *word, tide_ir_string name) {
+  return !tide_take_word(parser, word) ||
+         tide_add_attr(parser, name, tide_ir_attr_unit(parser->ir));
 }
 
-static bool parse_volatile(struct tide_parser *parser) {
-  return !tide_take_word(parser, "volatile") ||
-         tide_add_attr(parser, TIDE_NAME_VOLATILE, tide_ir_attr_unit(parser->ir));
+/* `(atomic syncscope("…")? ordering)?` */
+static bool parse_atomic(struct tide_parser *parser) {
+  if (!tide_take_word(parser, "atomic"))
+    return tide_add_attr(parser, TIDE_NAME_ORDERING, tide_ir_attr_i64(parser->ir, 0));
+  return tide_parse_scope(parser) && tide_parse_ordering(parser, TIDE_NAME_ORDERING);
 }
 
 static bool parse_load(struct tide_parser *parser, struct tide_op_state *op) {
-  if (!parse_ordering(parser) || !parse_volatile(parser) || !tide_parse_use(parser)) return false;
-  if (tide_is_word(parser, "atomic"))
-    return tide_wrong(parser, "atomic accesses are written in the generic form");
-  if (!tide_parse_attr_dict(parser)) return false;
+  if (!parse_unit(parser, "volatile", TIDE_NAME_VOLATILE) || !tide_parse_use(parser) ||
+      !parse_atomic(parser) || !parse_unit(parser, "invariant", TIDE_NAME_INVARIANT) ||
+      !tide_parse_attr_dict(parser))
+    return false;
   tide_ir_type pointer = parse_colon_type(parser);
   return pointer && tide_operand(parser, op, 0, pointer) &&
          tide_expect(parser, TIDE_TOKEN_ARROW, "'->'") &&
@@ -398,12 +428,10 @@ static bool parse_load(struct tide_parser *parser, struct tide_op_state *op) {
 }
 
 static bool parse_store(struct tide_parser *parser, struct tide_op_state *op) {
-  if (!parse_ordering(parser) || !parse_volatile(parser) || !tide_parse_uses(parser) ||
+  if (!parse_unit(parser, "volatile", TIDE_NAME_VOLATILE) || !tide_parse_uses(parser) ||
       !expect_uses(parser, op, 2))
     return false;
-  if (tide_is_word(parser, "atomic"))
-    return tide_wrong(parser, "atomic accesses are written in the generic form");
-  return tide_parse_attr_dict(parser) && tide_expect(parser, ':', "':'") &&
+  return parse_atomic(parser) && tide_parse_attr_dict(parser) && tide_expect(parser, ':', "':'") &&
          tide_parse_type_list(parser) && tide_operands_of_types(parser, op);
 }
 

@@ -168,6 +168,27 @@ static uint32_t type_hash_of(const struct tide_ir *ir, uint32_t entry) {
   return type_hash(type->kind, type->a, type->b, hash_kept(ir, type->items, type->count));
 }
 
+static uint32_t parts_of_text(const struct tide_ir *ir, tide_ir_string string) {
+  size_t length;
+  tide_ir_string_text(ir, string, &length);
+  return (uint32_t)(length / 16);
+}
+
+/* Adds up, without overflow. */
+static uint32_t add_parts(uint32_t a, uint32_t b) {
+  return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
+static uint32_t parts_of_type(const struct tide_ir *ir, const struct tide_ir_type_record *type) {
+  uint32_t parts = 1;
+  if (type->kind == TIDE_IR_VECTOR || type->kind == TIDE_IR_LLVM_ARRAY)
+    return add_parts(parts, tide_ir_type_of(ir, type->a)->parts);
+  if (type->kind == TIDE_IR_OPAQUE) return add_parts(parts, parts_of_text(ir, type->a));
+  for (uint32_t i = 0; i < type->count; i++) /* all items of types are types */
+    parts = add_parts(parts, tide_ir_type_of(ir, tide_ir_item(ir, type->items, i))->parts);
+  return parts;
+}
+
 static tide_ir_type find_type(struct tide_ir *ir, uint32_t kind, uint32_t a, uint32_t b,
                               const uint32_t *items, size_t count) {
   struct tide_ir_hash *table = &ir->tables->type_hash;
@@ -183,8 +204,9 @@ static tide_ir_type find_type(struct tide_ir *ir, uint32_t kind, uint32_t a, uin
   uint32_t first = keep_items(ir, items, count);
   tide_ir_type type = first ? tide_chunks_add(&ir->types, 1, true) : 0;
   if (!type) return tide_ir_give_up(ir, TIDE_NOMEM);
-  *(struct tide_ir_type_record *)tide_chunks_at(&ir->types, type) =
-      (struct tide_ir_type_record){kind, a, b, first, (uint32_t)count};
+  struct tide_ir_type_record record = {kind, a, b, first, (uint32_t)count, 0};
+  record.parts = parts_of_type(ir, &record);
+  *(struct tide_ir_type_record *)tide_chunks_at(&ir->types, type) = record;
   insert_entry(table, hash, type);
   table->count++;
   return type;
@@ -220,7 +242,21 @@ static uint32_t attr_hash_of(const struct tide_ir *ir, uint32_t entry) {
   return attr_hash(attr->kind, attr->type, payload_of(ir, attr));
 }
 
+static uint32_t parts_of_attr(const struct tide_ir *ir, const struct tide_ir_attr_record *attr) {
+  uint32_t parts = add_parts(1, tide_ir_type_of(ir, attr->type)->parts);
+  bool pairs = attr->kind == TIDE_IR_ATTR_DICTIONARY;
+  if (attr->kind == TIDE_IR_ATTR_STRING || attr->kind == TIDE_IR_ATTR_OPAQUE)
+    return add_parts(parts, parts_of_text(ir, attr->string));
+  if (attr->kind == TIDE_IR_ATTR_DENSE || attr->kind == TIDE_IR_ATTR_SYMBOL)
+    return add_parts(parts, attr->count);
+  if (attr->kind != TIDE_IR_ATTR_ARRAY && !pairs) return parts;
+  for (uint32_t i = pairs; i < attr->count; i += 1 + pairs)
+    parts = add_parts(parts, tide_ir_attr_of(ir, tide_ir_item(ir, attr->items, i))->parts);
+  return parts;
+}
+
 static tide_ir_attr add_attr(struct tide_ir *ir, uint32_t hash, struct tide_ir_attr_record record) {
+  record.parts = parts_of_attr(ir, &record);
   tide_ir_attr attr = tide_chunks_add(&ir->attrs, 1, true);
   if (!attr) return tide_ir_give_up(ir, TIDE_NOMEM);
   *(struct tide_ir_attr_record *)tide_chunks_at(&ir->attrs, attr) = record;

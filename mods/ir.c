@@ -17,17 +17,21 @@ static bool init_arrays(struct tide_ir *ir) {
                 {&ir->slots, sizeof(uint32_t)},
                 {&ir->types, sizeof(struct tide_ir_type_record)},
                 {&ir->attrs, sizeof(struct tide_ir_attr_record)},
-                {&ir->items, sizeof(uint32_t)}};
+                {&ir->items, sizeof(uint32_t)},
+                {&ir->places, sizeof(tide_ir_location)}};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
     if (!tide_chunks_init(arrays[i].chunks, ir->allocator, arrays[i].size)) return false;
   return tide_ir_tables_init(ir);
 }
 
 enum tide_status tide_ir_create(const struct tide_allocator *allocator, struct tide_ir **out_ir) {
-  struct tide_ir *ir = tide_alloc(allocator, 1, sizeof *ir);
+  allocator = tide_allocator_or_default(allocator);
   *out_ir = NULL;
+  if (!allocator) return TIDE_INVALID;
+  struct tide_ir *ir = tide_alloc(allocator, 1, sizeof *ir);
   if (!ir) return TIDE_NOMEM;
   ir->allocator = allocator;
+  ir->errors_max = TIDE_IR_ERRORS_MAX;
   ir->file = "-";
   ir->first_line = 1;
   if (!init_arrays(ir)) {
@@ -42,19 +46,35 @@ void tide_ir_destroy(struct tide_ir *ir) {
   if (!ir) return;
   tide_ir_tables_fini(ir);
   tide_ir_lines_free(ir);
-  struct tide_chunks *const arrays[] = {&ir->ops,   &ir->values, &ir->blocks, &ir->regions,
-                                        &ir->slots, &ir->types,  &ir->attrs,  &ir->items};
+  struct tide_chunks *const arrays[] = {&ir->ops,     &ir->values, &ir->blocks,
+                                        &ir->regions, &ir->slots,  &ir->types,
+                                        &ir->attrs,   &ir->items,  &ir->places};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) tide_chunks_fini(arrays[i]);
   tide_free(ir->allocator, ir, 1, sizeof *ir);
 }
 
 size_t tide_ir_memory(const struct tide_ir *ir) {
-  const struct tide_chunks *const arrays[] = {&ir->ops,   &ir->values, &ir->blocks, &ir->regions,
-                                              &ir->slots, &ir->types,  &ir->attrs,  &ir->items};
+  const struct tide_chunks *const arrays[] = {&ir->ops,     &ir->values, &ir->blocks,
+                                              &ir->regions, &ir->slots,  &ir->types,
+                                              &ir->attrs,   &ir->items,  &ir->places};
   size_t bytes = sizeof *ir + tide_ir_tables_memory(ir) + tide_ir_lines_memory(ir);
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
     bytes += tide_chunks_memory(arrays[i]);
   return bytes;
+}
+
+bool tide_ir_place_argument(struct tide_ir *ir, tide_ir_value argument, tide_ir_location location) {
+  if (!location) return true;
+  if (argument >= ir->places.count &&
+      !tide_chunks_add(&ir->places, argument + 1 - ir->places.count, false))
+    return tide_ir_give_up(ir, TIDE_NOMEM);
+  *(tide_ir_location *)tide_chunks_at(&ir->places, argument) = location;
+  return true;
+}
+
+tide_ir_location tide_ir_argument_place(const struct tide_ir *ir, tide_ir_value argument) {
+  if (argument >= ir->places.count) return 0;
+  return *(const tide_ir_location *)tide_chunks_at(&ir->places, argument);
 }
 
 /* ---- types ---- */

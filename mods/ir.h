@@ -42,7 +42,9 @@ typedef uint32_t tide_ir_location;
 
 #define TIDE_IR_OPERANDS_MAX 4000 /* per operation; also limits results, block arguments */
 #define TIDE_IR_REGIONS_MAX 255
-#define TIDE_IR_DEPTH_MAX 128 /* nesting depth of regions, and of types or attributes */
+#define TIDE_IR_DEPTH_MAX 128        /* nesting depth of regions, and of types or attributes */
+#define TIDE_IR_PARTS_MAX (1u << 20) /* of an attribute or a type, beyond the bytes of the text */
+#define TIDE_IR_ERRORS_MAX 20        /* errors, and warnings, that a sink gets */
 #define TIDE_IR_TEXT_MAX 0x7ffffff0u
 
 /* ---- records ------------------------------------------------------------------------ */
@@ -110,6 +112,7 @@ struct tide_ir_type_record {
   uint32_t a, b;
   uint32_t items; /* the first of `count`, in ir->items */
   uint32_t count;
+  uint32_t parts; /* how many types it has when it is spelled out; at most UINT32_MAX */
 };
 
 enum tide_ir_attr_kind {
@@ -129,6 +132,7 @@ enum tide_ir_attr_kind {
 struct tide_ir_attr_record {
   uint32_t kind;
   tide_ir_type type;
+  uint32_t parts; /* as of a type */
   union {
     int64_t integer;
     double number;
@@ -147,6 +151,7 @@ struct tide_ir {
   const struct tide_allocator *allocator;
   struct tide_chunks ops, values, blocks, regions, slots; /* records; slots: operands */
   struct tide_chunks types, attrs, items;                 /* interned */
+  struct tide_chunks places; /* by value: the location of an argument that has one */
   struct tide_ir_tables *tables;
   tide_ir_op module; /* the builtin.module; 0: nothing parsed or built */
   enum tide_status status;
@@ -159,9 +164,13 @@ struct tide_ir {
   struct tide_ir_lines *lines; /* built on first use */
 
   const struct tide_mods_sink *sink; /* receives diagnostics; NULL: discarded */
-  uint32_t errors, warnings;         /* reported so far */
+  uint32_t errors, warnings;         /* so far */
+  uint32_t errors_max;               /* how many of either the sink gets; 0: all */
+  tide_ir_location unchecked; /* the first text that is kept as it is, and not checked; 0: none */
+  bool is_muted;              /* the last diagnostic was beyond errors_max */
 };
 
+/* allocator NULL: malloc. */
 enum tide_status tide_ir_create(const struct tide_allocator *allocator, struct tide_ir **out_ir);
 void tide_ir_destroy(struct tide_ir *ir); /* NULL: no effect */
 /* Returns the bytes that the ir holds, without the text. */
@@ -250,6 +259,11 @@ tide_ir_attr tide_ir_attr_find(const struct tide_ir *ir, tide_ir_attr dictionary
                                tide_ir_string name);
 /* Returns element `index` of a dense array of integers. */
 int64_t tide_ir_attr_element(const struct tide_ir *ir, tide_ir_attr dense, uint32_t index);
+
+/* Keeps the location of a block's argument. location 0: none. False: no memory. */
+bool tide_ir_place_argument(struct tide_ir *ir, tide_ir_value argument, tide_ir_location location);
+/* Returns the kept location; 0: none. */
+tide_ir_location tide_ir_argument_place(const struct tide_ir *ir, tide_ir_value argument);
 
 /* ---- parts of an operation --------------------------------------------------------------- */
 
@@ -438,6 +452,8 @@ struct tide_ir_print_params {
 enum tide_status tide_ir_print(struct tide_ir *ir, tide_ir_op op,
                                const struct tide_ir_print_params *params,
                                const struct tide_ir_out *out);
-void tide_ir_print_attr(struct tide_ir *ir, tide_ir_attr attr, const struct tide_ir_out *out);
+/* Prints an attribute. Behind `most` bytes it may break off. */
+void tide_ir_print_attr(struct tide_ir *ir, tide_ir_attr attr, size_t most,
+                        const struct tide_ir_out *out);
 
 #endif

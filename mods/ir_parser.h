@@ -84,6 +84,8 @@ bool tide_expect(struct tide_parser *parser, uint32_t kind, const char *what);
 bool tide_expect_word(struct tide_parser *parser, const char *word);
 /* Reports a syntax error at the next token. Returns false. */
 bool tide_wrong(struct tide_parser *parser, const char *format, ...) TIDE_PRINTF(2, 3);
+/* Reports that `what` is missing, at the end of the last token. Returns false. */
+bool tide_missing(struct tide_parser *parser, const char *what);
 bool tide_deeper(struct tide_parser *parser); /* false: nested too deep; reported */
 /* Parses an integer, with or without a sign. */
 bool tide_parse_integer(struct tide_parser *parser, int64_t *out_value);
@@ -105,6 +107,8 @@ bool tide_parse_types_or_one(struct tide_parser *parser); /* (t, t) | t */
 /* ---- parse_attr.c ---- */
 
 tide_ir_attr tide_parse_attr(struct tide_parser *parser);
+/* False, reported: an attribute or a type of so many parts is too large to be printed. */
+bool tide_fits_parts(struct tide_parser *parser, uint32_t parts);
 /* Parses the value behind `=` of a constant: `5 : i32`, `true`. */
 tide_ir_attr tide_parse_attr_typed(struct tide_parser *parser, tide_ir_type type);
 /* Pushes `{a = …, b}` onto `named`; nothing without a `{`. */
@@ -119,6 +123,15 @@ bool tide_parse_dictionary(struct tide_parser *parser, tide_ir_attr *out_attr);
 /* Parses an alias definition, `#a = …` or `!a = …`. */
 bool tide_parse_alias(struct tide_parser *parser);
 bool tide_find_alias(struct tide_parser *parser, tide_ir_string name, uint32_t *out_number);
+
+/* ---- parse_opaque.c ---- */
+
+/* True if the token, `#…` or `!…`, names a dialect and no alias. */
+bool tide_names_dialect(const struct tide_parser *parser, struct tide_token token);
+/* Takes the token, the <…> or […] behind it and an optional type as an opaque attribute. */
+tide_ir_attr tide_parse_opaque_attr(struct tide_parser *parser);
+/* Takes the text from `start` to `end`, and a <…> directly behind it, as an opaque type. */
+tide_ir_type tide_parse_opaque_type(struct tide_parser *parser, uint32_t start, uint32_t end);
 
 /* ---- parse_place.c ---- */
 
@@ -211,6 +224,13 @@ bool tide_parse_rare(struct tide_parser *parser, struct tide_op_state *op);
 
 /* Functions and globals; parse_function.c. */
 bool tide_parse_function(struct tide_parser *parser, struct tide_op_state *op);
+/* Parses `@name` into sym_name. */
+bool tide_parse_name(struct tide_parser *parser);
+/* What stands before the name of an llvm.func or a global; parse_llvm.c. */
+bool tide_parse_llvm_head(struct tide_parser *parser, bool global);
 bool tide_parse_global(struct tide_parser *parser, struct tide_op_state *op);
+/* Parses syncscope("…")? and an ordering, which becomes the attribute `name`. */
+bool tide_parse_scope(struct tide_parser *parser);
+bool tide_parse_ordering(struct tide_parser *parser, tide_ir_string name);
 
 #endif

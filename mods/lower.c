@@ -228,7 +228,8 @@ static void lower_modules(struct tide_lower *l) {
   if (!l->failed) left_over(l);
   if (l->failed || l->params.form == TIDE_LOWER_MODS) return;
   tide_lower_names(l->ir);
-  if (!tide_lower_blocks(l->ir) || !tide_lower_llvm(l->ir) || !tide_lower_functions(l->ir))
+  if (!tide_lower_blocks(l->ir) || !tide_lower_llvm(l->ir) || !tide_lower_functions(l->ir) ||
+      !tide_lower_check(l->ir))
     l->failed = true;
 }
 
@@ -239,7 +240,8 @@ enum tide_status tide_lower(struct tide_ir *ir, const struct tide_lower_params *
   *l = (struct tide_lower){.ir = ir, .b = {.ir = ir}};
   if (params) l->params = *params;
   init_types(l);
-  lower_modules(l);
+  if (l->params.form == TIDE_LOWER_MODS || tide_lower_admit(ir)) lower_modules(l);
+  else l->failed = true;
   enum tide_status status = ir->status != TIDE_OK ? ir->status : l->failed ? TIDE_CORRUPT : TIDE_OK;
   tide_free(ir->allocator, l, 1, sizeof *l);
   return status;

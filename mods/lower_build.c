@@ -235,10 +235,15 @@ void tide_lower_store(struct tide_lower *l, tide_ir_value value, tide_ir_value a
 
 tide_ir_value tide_lower_asm(struct tide_lower *l, const char *text, const char *constraints,
                              const tide_ir_value *operands, size_t count) {
+  return tide_lower_asm_of(l, text, constraints, operands, count, 0);
+}
+
+tide_ir_value tide_lower_asm_of(struct tide_lower *l, const char *text, const char *constraints,
+                                const tide_ir_value *operands, size_t count, tide_ir_type type) {
   struct tide_ir_named named[] = {{TIDE_NAME_ASM_STRING, tide_ir_attr_text(l->ir, text)},
                                   {TIDE_NAME_CONSTRAINTS, tide_ir_attr_text(l->ir, constraints)},
                                   {TIDE_NAME_SIDE_EFFECTS, tide_ir_attr_unit(l->ir)}};
-  return tide_lower_op(l, TIDE_OP_LLVM_INLINE_ASM, operands, count, 0,
+  return tide_lower_op(l, TIDE_OP_LLVM_INLINE_ASM, operands, count, type,
                        tide_ir_attr_dictionary(l->ir, named, 3));
 }
 
@@ -311,6 +316,13 @@ struct tide_lower_region *tide_lower_region(struct tide_lower *l, tide_ir_op op)
   *region = (struct tide_lower_region){
       .op = around, .first = first, .threads = is_counted ? end - first : 0};
   return region;
+}
+
+struct tide_lower_region *tide_lower_in_window(struct tide_lower *l, tide_ir_op op) {
+  tide_ir_op around = tide_ir_ancestor(l->ir, op, TIDE_OP_ASYNC_EXEC);
+  for (uint32_t i = 0; around && i < l->region_count; i++)
+    if (l->regions[i].op == around && l->regions[i].told) return &l->regions[i];
+  return NULL;
 }
 
 bool tide_lower_counts(struct tide_lower *l, tide_ir_op op,

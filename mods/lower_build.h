@@ -23,6 +23,9 @@ struct tide_lower_region {
   uint32_t words;           /* two participant words, in slots of 8 bytes */
   tide_ir_value turn;       /* private: count of throttles; -1: this thread no longer takes part */
   tide_ir_value last, best; /* private to the leader: clock values */
+  uint32_t told;            /* the slot of its progress word, + 1; 0: no window yet */
+  tide_ir_value tiles;      /* private: the window's number, and the thread's tiles in it */
+  bool pairs;               /* the even CTA tells for its pair */
   uint32_t gather_id;       /* named barrier before one thread arrives for the CTA; 0: none yet */
 };
 #define TIDE_LOWER_REGIONS_MAX 32
@@ -106,6 +109,9 @@ tide_ir_value tide_lower_load(struct tide_lower *l, tide_ir_value address, tide_
                               bool is_volatile);
 void tide_lower_store(struct tide_lower *l, tide_ir_value value, tide_ir_value address,
                       bool is_volatile);
+/* Builds inline assembly with side effects; type 0: no result. */
+tide_ir_value tide_lower_asm_of(struct tide_lower *l, const char *text, const char *constraints,
+                                const tide_ir_value *operands, size_t count, tide_ir_type type);
 tide_ir_value tide_lower_asm(struct tide_lower *l, const char *text, const char *constraints,
                              const tide_ir_value *operands, size_t count);
 bool tide_lower_error(struct tide_lower *l, tide_ir_op op, const char *text);
@@ -118,6 +124,8 @@ uint32_t tide_lower_take_id(struct tide_lower *l, tide_ir_op op); /* 0: none lef
 void tide_lower_early(struct tide_lower *l, tide_ir_op op, struct tide_lower_slot slot);
 /* Returns the region around `op`; NULL: none, reported. */
 struct tide_lower_region *tide_lower_region(struct tide_lower *l, tide_ir_op op);
+/* Returns the region around `op` if it has opened a window; NULL: none. */
+struct tide_lower_region *tide_lower_in_window(struct tide_lower *l, tide_ir_op op);
 /* True if the number of the region's threads is known; else reports an error at `op`. */
 bool tide_lower_counts(struct tide_lower *l, tide_ir_op op, const struct tide_lower_region *region);
 /* Builds a private variable that is set to `value` at the kernel's start. */
@@ -137,14 +145,25 @@ const struct tide_lower_known *tide_lower_known(struct tide_lower *l, tide_ir_op
 void tide_lower_pipeline(struct tide_lower *l, tide_ir_op op); /* lower_pipeline.c */
 void tide_lower_schedule(struct tide_lower *l, tide_ir_op op); /* lower_schedule.c */
 void tide_lower_mods(struct tide_lower *l, tide_ir_op op);     /* lower_mods.c */
-tide_ir_type tide_lower_tile_type(struct tide_ir *ir);         /* lower_schedule.c */
-tide_ir_type tide_lower_scheduler_type(struct tide_ir *ir);    /* lower_schedule.c */
+/* lower_progress.c: a window's start; a tile that was valid, and is finished; a throttle; a query
+ */
+void tide_lower_progress(struct tide_lower *l, tide_ir_op start, bool pairs,
+                         struct tide_lower_region *region);
+void tide_lower_finished(struct tide_lower *l, const struct tide_lower_region *region,
+                         tide_ir_value valid);
+void tide_lower_tell(struct tide_lower *l, const struct tide_lower_region *region);
+void tide_lower_query(struct tide_lower *l, tide_ir_op op);
+tide_ir_type tide_lower_tile_type(struct tide_ir *ir);      /* lower_schedule.c */
+tide_ir_type tide_lower_scheduler_type(struct tide_ir *ir); /* lower_schedule.c */
 
 /* ---- from form mods to form nvvm ---- */
 
-void tide_lower_names(struct tide_ir *ir);     /* lower_names.c */
-bool tide_lower_blocks(struct tide_ir *ir);    /* lower_blocks.c: scf */
-bool tide_lower_llvm(struct tide_ir *ir);      /* lower_llvm.c: arith, cf */
+void tide_lower_names(struct tide_ir *ir);  /* lower_names.c */
+bool tide_lower_blocks(struct tide_ir *ir); /* lower_blocks.c: scf */
+bool tide_lower_llvm(struct tide_ir *ir);   /* lower_llvm.c: arith, cf */
+/* lower_check.c: before the lowering, and behind it; both report errors */
+bool tide_lower_admit(struct tide_ir *ir);
+bool tide_lower_check(struct tide_ir *ir);
 bool tide_lower_functions(struct tide_ir *ir); /* lower_functions.c: gpu, func, modules */
 
 #endif

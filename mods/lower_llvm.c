@@ -73,6 +73,16 @@ static void convert_flags(struct tide_ir *ir, tide_ir_op op) {
     tide_ir_set(ir, op, TIDE_NAME_FASTMATH_FLAGS, tide_ir_attr_opaque(ir, fresh, strlen(fresh), 0));
 }
 
+/* Drops the rounding mode of llvm.fptrunc, which rounds to nearest even. */
+static bool convert_rounding(struct tide_ir *ir, tide_ir_op op) {
+  if (tide_ir_get_integer(ir, op, TIDE_NAME_ROUNDING, 0) != 0)
+    return tide_ir_op_error(ir, op,
+                            "has a rounding mode that llvm.fptrunc lacks; mlir-opt can "
+                            "lower it before");
+  tide_ir_set(ir, op, TIDE_NAME_ROUNDING, 0);
+  return true;
+}
+
 static bool rename_one(struct tide_ir *ir, tide_ir_op op) {
   struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
@@ -212,11 +222,13 @@ static void index_values(struct tide_ir *ir, tide_ir_op op) {
 }
 
 bool tide_lower_llvm(struct tide_ir *ir) {
+  uint32_t before = ir->errors;
   for (tide_ir_op op = ir->module, next; op; op = next) {
     next = tide_ir_walk_next(ir, ir->module, op, true);
-    lower_op(ir, op);
+    if (tide_ir_op_kind(ir, op) != TIDE_OP_ARITH_TRUNCF || convert_rounding(ir, op))
+      lower_op(ir, op);
   }
   for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true))
     index_values(ir, op);
-  return ir->status == TIDE_OK;
+  return ir->status == TIDE_OK && ir->errors == before;
 }

@@ -1,4 +1,4 @@
-/* Lowers the four MODS operations.
+/* Lowers the MODS operations.
  *
  * The hardware's cluster barrier counts every thread of the cluster, so the handshake of "MODS
  * Async Dispatch" needs no barrier of the pool. A mask that leaves participants out does need one:
@@ -9,8 +9,6 @@
 static void build_barrier(struct tide_lower *l, tide_ir_value id, tide_ir_value threads) {
   tide_lower_op(l, TIDE_OP_NVVM_BARRIER_CTA_SYNC, (tide_ir_value[]){id, threads}, 2, 0, 0);
 }
-
-/* ---- a participant's contribution ---- */
 
 struct window {
   struct tide_lower_region *region;
@@ -50,18 +48,6 @@ static bool read_window(struct tide_lower *l, tide_ir_op op, struct window *wind
 /* Returns the pair's number: the CTAs of a pair have neighbouring ranks. */
 static tide_ir_value pair_of(struct tide_lower *l, tide_ir_value rank) {
   return tide_lower_binary(l, TIDE_OP_ARITH_SHRUI, rank, tide_lower_i32(l, 1));
-}
-
-/* Builds the condition under which this thread arrives for its participant. One MMA a CTA: the
- * region's first thread arrives for the CTA, chosen by tid.x. One MMA for two CTAs: the even CTA
- * arrives for the pair, chosen by the rank. */
-static tide_ir_value build_contribution(struct tide_lower *l, const struct window *window) {
-  if (!window->pairs)
-    return tide_lower_compare(l, TIDE_EQ, tide_lower_register(l, TIDE_OP_NVVM_TID_X),
-                              tide_lower_i32(l, window->region->first));
-  tide_ir_value rank = tide_lower_register(l, TIDE_OP_NVVM_CLUSTER_CTARANK);
-  tide_ir_value odd = tide_lower_binary(l, TIDE_OP_ARITH_ANDI, rank, tide_lower_i32(l, 1));
-  return tide_lower_compare(l, TIDE_EQ, odd, tide_lower_i32(l, 0));
 }
 
 /* ---- a mask that leaves participants out ---- */
@@ -165,7 +151,7 @@ static void partial_end(struct tide_lower *l, tide_ir_op op, struct window *wind
 static void lower_start(struct tide_lower *l, tide_ir_op op) {
   struct window window;
   if (!read_window(l, op, &window)) return;
-  build_contribution(l, &window);
+  tide_lower_progress(l, op, window.pairs, window.region);
   if (window.partial) partial_start(l, op, &window);
   else tide_lower_op(l, TIDE_OP_NVVM_CLUSTER_ARRIVE, NULL, 0, 0, 0);
   if (tide_ir_op_of(l->ir, op)->result_count) {
@@ -286,10 +272,13 @@ void tide_lower_mods(struct tide_lower *l, tide_ir_op op) {
   switch (tide_ir_op_kind(l->ir, op)) {
     case TIDE_OP_MODS_START: lower_start(l, op); return; /* kept: partial_end() looks for it */
     case TIDE_OP_MODS_END: lower_end(l, op); break;
+    case TIDE_OP_MODS_QUERY: tide_lower_query(l, op); return;
     case TIDE_OP_MODS_SMID:
       tide_lower_replace(l, op, tide_lower_register(l, TIDE_OP_NVVM_SMID));
       return;
     default:
+      if (tide_ir_get_integer(l->ir, op, TIDE_NAME_PROFILE, 0) && tide_lower_in_window(l, op))
+        tide_lower_tell(l, tide_lower_in_window(l, op));
       switch (tide_ir_get_integer(l->ir, op, TIDE_NAME_PROFILE, 0)) {
         case 1: build_sleep(l); break;
         case 2: lower_cooperative(l, op); break;

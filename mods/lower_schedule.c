@@ -362,6 +362,7 @@ static void lower_advance(struct tide_lower *l, tide_ir_op op) {
     further = choose(l, valid, add(l, linear, s.field[ADVANCE]), linear);
     work = take_piece(l, &s, further);
   }
+  if (tide_lower_in_window(l, op)) tide_lower_finished(l, tide_lower_in_window(l, op), valid);
   tide_lower_replace(l, op, work);
 }
 

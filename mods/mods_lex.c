@@ -4,6 +4,7 @@ enum { LETTER = 1, DIGIT = 2, SPACE = 4, WORD_MORE = 8, SUFFIX_MORE = 16 };
 
 /* Classes of a byte, by its value. */
 static const unsigned char classes[256] = {
+    ['\0'] = SPACE, /* as MLIR's lexer */
     ['\t'] = SPACE,
     ['\n'] = SPACE,
     ['\r'] = SPACE,
@@ -118,6 +119,8 @@ static struct tide_token lex_symbol(const char *text, uint32_t length, uint32_t 
 static struct tide_token lex_punctuation(const char *text, uint32_t length, uint32_t at) {
   char c = text[at], next = at + 1 < length ? text[at + 1] : 0;
   if (c == '-' && next == '>') return (struct tide_token){TIDE_TOKEN_ARROW, at, at + 2};
+  if (c == '.' && next == '.' && at + 2 < length && text[at + 2] == '.')
+    return (struct tide_token){TIDE_TOKEN_ELLIPSIS, at, at + 3};
   if (c == ':' && next == ':') return (struct tide_token){TIDE_TOKEN_COLONS, at, at + 2};
   switch (c) {
     case '(':
@@ -165,7 +168,7 @@ struct tide_token tide_lex(const char *text, uint32_t length, uint32_t at) {
   }
 }
 
-uint32_t tide_lex_balanced(const char *text, uint32_t length, uint32_t at) {
+uint32_t tide_lex_balanced(const char *text, uint32_t length, uint32_t at, bool relations) {
   char open[64];
   uint32_t depth = 0;
   for (; at < length; at++) {
@@ -176,6 +179,10 @@ uint32_t tide_lex_balanced(const char *text, uint32_t length, uint32_t at) {
       continue;
     }
     if (c == '-' && at + 1 < length && text[at + 1] == '>') {
+      at++;
+      continue;
+    }
+    if (relations && (c == '>' || c == '<') && at + 1 < length && text[at + 1] == '=') {
       at++;
       continue;
     }

@@ -18,6 +18,7 @@ enum tide_token_kind {
   TIDE_TOKEN_STRING, /* with its quotes */
   TIDE_TOKEN_ARROW,
   TIDE_TOKEN_COLONS, /* :: */
+  TIDE_TOKEN_ELLIPSIS,
   /* Other punctuation is its own character. */
 };
 
@@ -33,7 +34,7 @@ static inline uint32_t tide_lex_byte_order_mark(const char *text, size_t length)
 /* Returns the token at or behind `at`. */
 struct tide_token tide_lex(const char *text, uint32_t length, uint32_t at);
 /* Returns the offset behind the bracket that closes the <, (, [ or { at `at`. 0: unclosed, or
- * nested too deep. */
-uint32_t tide_lex_balanced(const char *text, uint32_t length, uint32_t at);
+ * nested too deep. relations: >= and <= are no brackets. */
+uint32_t tide_lex_balanced(const char *text, uint32_t length, uint32_t at, bool relations);
 
 #endif

@@ -23,11 +23,13 @@ enum tide_status tide_mods_parse(const struct tide_mods_params *params,
                                       .file = params->file,
                                       .any_operation = params->any_operation};
   *out_module = NULL;
-  struct tide_mods_module *module = tide_alloc(params->allocator, 1, sizeof *module);
+  const struct tide_allocator *allocator = tide_allocator_or_default(params->allocator);
+  if (!allocator) return TIDE_INVALID;
+  struct tide_mods_module *module = tide_alloc(allocator, 1, sizeof *module);
   if (!module) return TIDE_NOMEM;
-  module->allocator = params->allocator;
+  module->allocator = allocator;
   module->partial = params->partial_masks;
-  enum tide_status status = tide_ir_create(params->allocator, &module->ir);
+  enum tide_status status = tide_ir_create(allocator, &module->ir);
   if (status == TIDE_OK) {
     module->ir->sink = params->sink;
     status = tide_ir_parse(module->ir, &text);

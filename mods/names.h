@@ -17,6 +17,7 @@
   NAME(OVERFLOW_FLAGS, "overflowFlags")                                                            \
   NAME(DIMENSION, "dimension")                                                                     \
   NAME(UPPER_BOUND, "upper_bound")                                                                 \
+  NAME(NVVM_KERNEL, "nvvm.kernel")                                                                 \
   NAME(KERNEL, "gpu.kernel")                                                                       \
   NAME(WORKGROUP_ATTRIBUTIONS, "workgroup_attributions")                                           \
   NAME(OPERAND_SEGMENTS, "operandSegmentSizes")                                                    \
@@ -26,6 +27,7 @@
   NAME(LINKAGE, "linkage")                                                                         \
   NAME(CCONV, "CConv")                                                                             \
   NAME(VISIBILITY, "visibility_")                                                                  \
+  NAME(THREAD_LOCAL, "thread_local_")                                                              \
   NAME(UNNAMED_ADDR, "unnamed_addr")                                                               \
   NAME(ADDR_SPACE, "addr_space")                                                                   \
   NAME(ALIGNMENT, "alignment")                                                                     \
@@ -35,6 +37,14 @@
   NAME(INBOUNDS, "inbounds")                                                                       \
   NAME(RAW_INDICES, "rawConstantIndices")                                                          \
   NAME(ORDERING, "ordering")                                                                       \
+  NAME(SYNCSCOPE, "syncscope")                                                                     \
+  NAME(SUCCESS_ORDERING, "success_ordering")                                                       \
+  NAME(FAILURE_ORDERING, "failure_ordering")                                                       \
+  NAME(WEAK, "weak")                                                                               \
+  NAME(INVARIANT, "invariant")                                                                     \
+  NAME(NONTEMPORAL, "nontemporal")                                                                 \
+  NAME(ROUNDING, "roundingmode")                                                                   \
+  NAME(VAR_CALLEE_TYPE, "var_callee_type")                                                         \
   NAME(VOLATILE, "volatile_")                                                                      \
   NAME(BIN_OP, "bin_op")                                                                           \
   NAME(ASM_STRING, "asm_string")                                                                   \

@@ -22,39 +22,47 @@ static list gpu_func[] = {MUST(FUNCTION_TYPE, FUNCTION), MAY(ARG_ATTRS, ARRAY),
 static list dimension[] = {MUST(DIMENSION, ANY), MAY(UPPER_BOUND, INTEGER), END};
 static list upper_bound[] = {MAY(UPPER_BOUND, INTEGER), END};
 static list value[] = {MUST(VALUE, ANY), END};
-static list overflow[] = {MAY(OVERFLOW_FLAGS, ANY), END};
+static list overflow[] = {MAY(OVERFLOW_FLAGS, OVERFLOW), END};
 static list predicate[] = {MUST(PREDICATE, I64), END};
-static list predicate_float[] = {MUST(PREDICATE, I64), MAY(FASTMATH, ANY), MAY(FASTMATH_FLAGS, ANY),
-                                 END};
-static list fastmath[] = {MAY(FASTMATH, ANY), END};
-static list fastmath_flags[] = {MAY(FASTMATH_FLAGS, ANY), END};
+static list predicate_float[] = {MUST(PREDICATE, I64), MAY(FASTMATH, FASTMATH),
+                                 MAY(FASTMATH_FLAGS, FASTMATH), END};
+static list fastmath[] = {MAY(FASTMATH, FASTMATH), END};
+static list fastmath_flags[] = {MAY(FASTMATH_FLAGS, FASTMATH), END};
+static list rounding[] = {MAY(ROUNDING, ROUNDING), END};
 static list segments[] = {MUST(OPERAND_SEGMENTS, DENSE), END};
-static list llvm_func[] = {MUST(SYM_NAME, STRING),
-                           MUST(FUNCTION_TYPE, TYPE),
-                           MAY(LINKAGE, ANY),
-                           MAY(CCONV, ANY),
-                           MAY(VISIBILITY, INTEGER),
-                           MAY(ARG_ATTRS, ARRAY),
-                           END};
-static list llvm_call[] = {MAY(CALLEE, SYMBOL), END};
-static list llvm_global[] = {MUST(SYM_NAME, STRING),
-                             MUST(GLOBAL_TYPE, TYPE),
-                             MUST(LINKAGE, ANY),
-                             MAY(VALUE, ANY),
-                             MAY(ADDR_SPACE, I32),
-                             MAY(ALIGNMENT, I64),
-                             MAY(CONSTANT, UNIT),
-                             MAY(DSO_LOCAL, UNIT),
-                             MAY(UNNAMED_ADDR, INTEGER),
-                             MAY(VISIBILITY, INTEGER),
-                             END};
+static list llvm_func[] = {
+    MUST(SYM_NAME, STRING), MUST(FUNCTION_TYPE, TYPE), MAY(LINKAGE, LINKAGE),
+    MAY(CCONV, CONVENTION), MAY(VISIBILITY, CHOICE),   MAY(UNNAMED_ADDR, CHOICE),
+    MAY(ARG_ATTRS, ARRAY),  MAY(RES_ATTRS, ARRAY),     END};
+static list llvm_call[] = {MAY(CALLEE, SYMBOL), MAY(VAR_CALLEE_TYPE, TYPE), MAY(CCONV, CONVENTION),
+                           MAY(FASTMATH_FLAGS, FASTMATH), END};
+static list llvm_global[] = {
+    MUST(SYM_NAME, STRING),    MUST(GLOBAL_TYPE, TYPE), MUST(LINKAGE, LINKAGE),
+    MAY(VALUE, ANY),           MAY(ADDR_SPACE, I32),    MAY(ALIGNMENT, I64),
+    MAY(CONSTANT, UNIT),       MAY(DSO_LOCAL, UNIT),    MAY(THREAD_LOCAL, UNIT),
+    MAY(UNNAMED_ADDR, CHOICE), MAY(VISIBILITY, CHOICE), END};
 static list address[] = {MUST(GLOBAL_NAME, SYMBOL), END};
 static list elem_type[] = {MUST(ELEM_TYPE, TYPE), MAY(ALIGNMENT, I64), MAY(INBOUNDS, UNIT), END};
-static list memory[] = {MAY(ALIGNMENT, I64), MAY(ORDERING, INTEGER), MAY(VOLATILE, UNIT), END};
+static list memory[] = {MAY(ALIGNMENT, I64),    MAY(ORDERING, INTEGER), MAY(VOLATILE, UNIT),
+                        MAY(NONTEMPORAL, UNIT), MAY(SYNCSCOPE, STRING), END};
+static list load[] = {MAY(ALIGNMENT, I64),
+                      MAY(ORDERING, INTEGER),
+                      MAY(VOLATILE, UNIT),
+                      MAY(NONTEMPORAL, UNIT),
+                      MAY(INVARIANT, UNIT),
+                      MAY(SYNCSCOPE, STRING),
+                      END};
 static list gep[] = {MUST(ELEM_TYPE, TYPE), MUST(RAW_INDICES, DENSE), MAY(INBOUNDS, UNIT), END};
-static list atomicrmw[] = {MUST(BIN_OP, INTEGER), MUST(ORDERING, INTEGER), END};
-static list cmpxchg[] = {END};
-static list fence[] = {MUST(ORDERING, INTEGER), END};
+static list atomicrmw[] = {MUST(BIN_OP, INTEGER), MUST(ORDERING, INTEGER), MAY(SYNCSCOPE, STRING),
+                           MAY(ALIGNMENT, I64),   MAY(VOLATILE, UNIT),     END};
+static list cmpxchg[] = {MUST(SUCCESS_ORDERING, INTEGER),
+                         MUST(FAILURE_ORDERING, INTEGER),
+                         MAY(SYNCSCOPE, STRING),
+                         MAY(ALIGNMENT, I64),
+                         MAY(WEAK, UNIT),
+                         MAY(VOLATILE, UNIT),
+                         END};
+static list fence[] = {MUST(ORDERING, INTEGER), MAY(SYNCSCOPE, STRING), END};
 static list inline_asm[] = {MUST(ASM_STRING, STRING), MUST(CONSTRAINTS, STRING),
                             MAY(SIDE_EFFECTS, UNIT), END};
 static list intrinsic[] = {MUST(INTRIN, STRING), END};

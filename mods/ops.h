@@ -83,7 +83,13 @@ enum tide_ir_want {
   TIDE_WANT_TYPE,
   TIDE_WANT_FUNCTION, /* a type attribute: a function type */
   TIDE_WANT_DENSE,    /* array<i32: …> */
-  TIDE_WANT_ARRAY
+  TIDE_WANT_ARRAY,
+  TIDE_WANT_OVERFLOW,   /* #arith.overflow<…>, of an operation of llvm #llvm.overflow<…> */
+  TIDE_WANT_FASTMATH,   /* #arith.fastmath<…>, of an operation of llvm #llvm.fastmath<…> */
+  TIDE_WANT_LINKAGE,    /* #llvm.linkage<…> */
+  TIDE_WANT_CONVENTION, /* #llvm.cconv<…> */
+  TIDE_WANT_CHOICE,     /* 0, 1 or 2: a visibility, or an unnamed_addr */
+  TIDE_WANT_ROUNDING
 };
 
 struct tide_ir_attribute_info {

@@ -83,7 +83,7 @@ OP(ARITH_UITOFP, "arith.uitofp", "n>f", 0, 0, CAST, none)
 OP(ARITH_FPTOSI, "arith.fptosi", "f>n", 0, 0, CAST, none)
 OP(ARITH_FPTOUI, "arith.fptoui", "f>n", 0, 0, CAST, none)
 OP(ARITH_EXTF, "arith.extf", "f>f", 0, 0, CAST, none)
-OP(ARITH_TRUNCF, "arith.truncf", "f>f", 0, 0, CAST, none)
+OP(ARITH_TRUNCF, "arith.truncf", "f>f", 0, 0, CAST, rounding)
 OP(ARITH_BITCAST, "arith.bitcast", "v>v", 0, 0, CAST, none)
 
 /* ---- scf, cf ---- */
@@ -106,7 +106,7 @@ OP(LLVM_UNDEF, "llvm.mlir.undef", ">a", 0, 0, RESULT, none)
 OP(LLVM_ZERO, "llvm.mlir.zero", ">a", 0, 0, RESULT, none)
 OP(LLVM_POISON, "llvm.mlir.poison", ">a", 0, 0, RESULT, none)
 OP(LLVM_ALLOCA, "llvm.alloca", "n>p", 0, WRITES, GENERIC, elem_type)
-OP(LLVM_LOAD, "llvm.load", "p>a", 0, READS, LOAD, memory)
+OP(LLVM_LOAD, "llvm.load", "p>a", 0, READS, LOAD, load)
 OP(LLVM_STORE, "llvm.store", "ap>", 0, WRITES, STORE, memory)
 OP(LLVM_GEP, "llvm.getelementptr", "p*>p", 0, 0, GEP, gep)
 OP(LLVM_ATOMICRMW, "llvm.atomicrmw", "pa>1", 0, ANY, GENERIC, atomicrmw)
@@ -252,4 +252,5 @@ OP(MODS_START, "cutlass.tile_scheduler.mods_report_mainloop_start", "Tl>?l", 0, 
 OP(MODS_END, "cutlass.tile_scheduler.mods_report_mainloop_end", "Tl?l>?l", 0, ANY, CUTLASS,
    mods_flag)
 OP(MODS_SMID, "cutlass.tile_scheduler.mods_report_smid", ">w", 0, READS, CUTLASS, none)
+OP(MODS_QUERY, "cutlass.tile_scheduler.mods_query_progress", "Tw>w", 0, READS, CUTLASS, none)
 OP(MODS_THROTTLE, "cutlass.tile_scheduler.mods_throttle", ">", 0, ANY, CUTLASS, throttle)

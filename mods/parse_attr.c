@@ -1,6 +1,7 @@
 /* Parses attributes and aliases. */
 #include "mods/ir_parser.h"
 #include "mods/decimal.h"
+#include "mods/float_bits.h"
 #include "mods/intern.h"
 #include "mods/place.h"
 #include "base/alloc.h"
@@ -17,32 +18,26 @@ bool tide_find_alias(struct tide_parser *parser, tide_ir_string name, uint32_t *
 
 /* ---- numbers ---- */
 
-static double float_of_bits(const struct tide_ir_type_record *type, uint64_t bits) {
-  double wide;
-  float single;
-  uint32_t half = (uint32_t)bits;
-  if (type->a == TIDE_IR_F64) {
-    memcpy(&wide, &bits, sizeof wide);
-    return wide;
-  }
-  if (type->a == TIDE_IR_BF16) half <<= 16;
-  if (type->a == TIDE_IR_F16) { /* the exponent moves from 5 bits to 8 */
-    uint32_t exponent = half >> 10 & 31, fraction = half & 1023, sign = half >> 15 & 1;
-    if (exponent == 31) exponent = 255 - 112;
-    if (exponent == 0) { /* subnormal, or zero */
-      single = (float)fraction / 16777216.0f;
-      return sign ? -single : single;
-    }
-    half = sign << 31 | (exponent + 112) << 23 | fraction << 13;
-  }
-  memcpy(&single, &half, sizeof single);
-  return single;
-}
-
 static tide_ir_attr float_attr(struct tide_parser *parser, tide_ir_type type, double value) {
   const struct tide_ir_type_record *record = tide_ir_type_of(parser->ir, type);
   if (record->a == TIDE_IR_F32) value = (double)(float)value;
   return tide_ir_attr_float(parser->ir, type, value);
+}
+
+/* Returns the float with these bits. `start`: where the number begins. */
+static tide_ir_attr float_of_bits(struct tide_parser *parser, tide_ir_type type, uint64_t bits,
+                                  uint32_t start) {
+  uint32_t kind = tide_ir_type_of(parser->ir, type)->a;
+  unsigned width = tide_float_width(kind);
+  const char *why = NULL;
+  if (parser->text[start] == '-') why = "literal should not have a leading minus";
+  else if (width < 64 && bits >> width) why = "constant out of range for type";
+  if (why) {
+    parser->token.start = start;
+    tide_wrong(parser, "hexadecimal float %s", why);
+    return 0;
+  }
+  return tide_ir_attr_float(parser->ir, type, tide_float_widen(kind, bits));
 }
 
 /* True if the value fits the type, signed or unsigned. */
@@ -64,7 +59,7 @@ static tide_ir_attr integer_of_type(struct tide_parser *parser, tide_ir_type typ
                                     bool hexadecimal, uint32_t start) {
   const struct tide_ir_type_record *record = tide_ir_type_of(parser->ir, type);
   if (record->kind == TIDE_IR_FLOAT && hexadecimal)
-    return tide_ir_attr_float(parser->ir, type, float_of_bits(record, (uint64_t)value));
+    return float_of_bits(parser, type, (uint64_t)value, start);
   if (record->kind != TIDE_IR_INTEGER && record->kind != TIDE_IR_INDEX) {
     parser->token.start = start;
     tide_wrong(parser, "integer literal not valid for specified type");
@@ -182,25 +177,6 @@ static tide_ir_attr dense_array(struct tide_parser *parser) {
   return tide_ir_attr_dense(parser->ir, type, few, count);
 }
 
-/* Takes the token, the <…> or […] behind it and an optional type as an opaque attribute. */
-static tide_ir_attr parse_opaque(struct tide_parser *parser) {
-  uint32_t start = parser->token.start, end = parser->token.end;
-  struct tide_token next = tide_lex(parser->text, parser->length, end);
-  while (next.kind == '<' || next.kind == '[') { /* distinct[0]<…> */
-    end = tide_lex_balanced(parser->text, parser->length, next.start);
-    if (!end) {
-      tide_wrong(parser, "unbalanced '%c' in an attribute", parser->text[next.start]);
-      return 0;
-    }
-    next = tide_lex(parser->text, parser->length, end);
-  }
-  parser->token.end = end;
-  tide_advance(parser);
-  tide_ir_type type = 0;
-  if (tide_take(parser, ':') && !(type = tide_parse_type(parser))) return 0;
-  return tide_ir_attr_opaque(parser->ir, parser->text + start, end - start, type);
-}
-
 static tide_ir_attr parse_hash(struct tide_parser *parser) {
   const char *text = parser->text + parser->token.start;
   uint32_t length = parser->token.end - parser->token.start;
@@ -210,10 +186,7 @@ static tide_ir_attr parse_hash(struct tide_parser *parser) {
     return attr;
   }
   if ((attr = tide_parse_place_attr(parser))) return attr;
-  for (uint32_t i = 0; i < length; i++)
-    if (text[i] == '.') return parse_opaque(parser);
-  if (parser->token.end < parser->length && parser->text[parser->token.end] == '<')
-    return parse_opaque(parser);
+  if (tide_names_dialect(parser, parser->token)) return tide_parse_opaque_attr(parser);
   tide_wrong(parser, "undefined symbol alias id '%.*s'", (int)(length < 60 ? length - 1 : 60),
              text + 1);
   return 0;
@@ -233,7 +206,7 @@ static tide_ir_attr parse_word(struct tide_parser *parser) {
   static const char *const opaques[] = {"dense",      "dense_resource", "sparse",  "affine_map",
                                         "affine_set", "strided",        "distinct"};
   for (size_t i = 0; i < sizeof opaques / sizeof *opaques; i++)
-    if (tide_is_word(parser, opaques[i])) return parse_opaque(parser);
+    if (tide_is_word(parser, opaques[i])) return tide_parse_opaque_attr(parser);
   tide_ir_type type = tide_parse_type(parser);
   return type ? tide_ir_attr_type(ir, type) : 0;
 }
@@ -256,6 +229,12 @@ tide_ir_attr tide_parse_attr_typed(struct tide_parser *parser, tide_ir_type type
   }
 }
 
+bool tide_fits_parts(struct tide_parser *parser, uint32_t parts) {
+  if (parts <= TIDE_IR_PARTS_MAX + parser->length) return true;
+  return tide_wrong(parser, "more than %u parts when its aliases are spelled out",
+                    TIDE_IR_PARTS_MAX + parser->length);
+}
+
 tide_ir_attr tide_parse_attr(struct tide_parser *parser) {
   tide_ir_attr attr = 0;
   if (!tide_deeper(parser)) return 0;
@@ -276,10 +255,10 @@ tide_ir_attr tide_parse_attr(struct tide_parser *parser) {
       attr = tide_parse_type(parser);
       if (attr) attr = tide_ir_attr_type(parser->ir, attr);
       break;
-    default: tide_wrong(parser, "expected attribute value"); break;
+    default: tide_missing(parser, "attribute value"); break;
   }
   parser->depth--;
-  return attr;
+  return tide_fits_parts(parser, tide_ir_attr_of(parser->ir, attr)->parts) ? attr : 0;
 }
 
 /* ---- dictionaries ---- */
@@ -382,6 +361,9 @@ bool tide_parse_alias(struct tide_parser *parser) {
       tide_ir_intern(parser->ir, parser->text + token.start, token.end - token.start);
   if (tide_find_alias(parser, name, &number) || tide_find_place(parser, name))
     return tide_wrong(parser, "redefinition of symbol alias id");
+  if (tide_names_dialect(parser, token))
+    return tide_wrong(parser, "%s names with a '.' are reserved for dialect-defined names",
+                      token.kind == TIDE_TOKEN_HASH ? "attribute" : "type");
   tide_advance(parser);
   if (!tide_expect(parser, '=', "'='")) return false;
   if (token.kind == TIDE_TOKEN_HASH && tide_is_word(parser, "loc"))

@@ -8,13 +8,14 @@ struct signature {
   struct tide_stack arguments;       /* offset, length, type of each; offset 0: no name */
   struct tide_stack inputs, results; /* types */
   struct tide_stack input_attrs, result_attrs;
-  bool has_input_attrs, has_result_attrs;
+  struct tide_stack locations; /* of the arguments; 0: none is given */
+  bool has_input_attrs, has_result_attrs, variadic;
 };
 
 static void free_signature(struct tide_parser *parser, struct signature *signature) {
-  struct tide_stack *const stacks[] = {&signature->arguments, &signature->inputs,
-                                       &signature->results, &signature->input_attrs,
-                                       &signature->result_attrs};
+  struct tide_stack *const stacks[] = {&signature->arguments,    &signature->inputs,
+                                       &signature->results,      &signature->input_attrs,
+                                       &signature->result_attrs, &signature->locations};
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
     tide_free(parser->ir->allocator, stacks[i]->data, stacks[i]->capacity, sizeof *stacks[i]->data);
 }
@@ -30,7 +31,7 @@ static bool dictionary_or_empty(struct tide_parser *parser, struct tide_stack *s
 /* Parses %a: type {attrs}; only a type in a declaration. */
 static bool parse_argument(struct tide_parser *parser, struct signature *signature) {
   struct tide_token token = parser->token;
-  tide_ir_location ignored = 0;
+  tide_ir_location location = 0;
   bool named = token.kind == TIDE_TOKEN_VALUE;
   if (named) {
     tide_advance(parser);
@@ -43,7 +44,8 @@ static bool parse_argument(struct tide_parser *parser, struct signature *signatu
       !tide_push(parser, &signature->arguments, type))
     return false;
   return dictionary_or_empty(parser, &signature->input_attrs, &signature->has_input_attrs) &&
-         tide_parse_location(parser, &ignored);
+         tide_parse_location(parser, &location) &&
+         tide_push(parser, &signature->locations, location);
 }
 
 static bool parse_result(struct tide_parser *parser, struct signature *signature) {
@@ -52,13 +54,16 @@ static bool parse_result(struct tide_parser *parser, struct signature *signature
          dictionary_or_empty(parser, &signature->result_attrs, &signature->has_result_attrs);
 }
 
-/* Parses (%a: t, …) (-> t | -> (t, …))? */
-static bool parse_signature(struct tide_parser *parser, struct signature *signature) {
+/* Parses (%a: t, …) (-> t | -> (t, …))?, of an llvm.func also (%a: t, ...). */
+static bool parse_signature(struct tide_parser *parser, const struct tide_op_state *op,
+                            struct signature *signature) {
+  bool llvm = op->kind == TIDE_OP_LLVM_FUNC;
   if (!tide_expect(parser, '(', "'('")) return false;
   if (!tide_take(parser, ')')) {
-    do
-      if (!parse_argument(parser, signature)) return false;
-    while (tide_take(parser, ','));
+    do {
+      signature->variadic = llvm && tide_take(parser, TIDE_TOKEN_ELLIPSIS);
+      if (!signature->variadic && !parse_argument(parser, signature)) return false;
+    } while (!signature->variadic && tide_take(parser, ','));
     if (!tide_expect(parser, ')', "')'")) return false;
   }
   if (!tide_take(parser, TIDE_TOKEN_ARROW)) return true;
@@ -91,8 +96,8 @@ static tide_ir_type llvm_type(struct tide_parser *parser, struct signature *sign
   tide_ir_type last = signature->results.count ? signature->results.data[0] : nothing;
   size_t count = signature->inputs.count;
   if (!tide_push(parser, &signature->inputs, last)) return 0;
-  tide_ir_type type =
-      tide_ir_type_with(parser->ir, TIDE_IR_LLVM_FUNCTION, 0, signature->inputs.data, count + 1);
+  tide_ir_type type = tide_ir_type_with(parser->ir, TIDE_IR_LLVM_FUNCTION, signature->variadic,
+                                        signature->inputs.data, count + 1);
   signature->inputs.count = count;
   return type;
 }
@@ -116,29 +121,17 @@ static bool add_text(struct tide_parser *parser, tide_ir_string name, const char
   return tide_add_attr(parser, name, tide_ir_attr_text(parser->ir, text));
 }
 
-/* Parses public, private or nested; for llvm.func a linkage. */
+/* Parses public, private or nested; what stands before the name of an llvm.func. */
 static bool parse_visibility(struct tide_parser *parser, const struct tide_op_state *op) {
   static const char *const words[] = {"private", "public", "nested"};
-  static const char *const linkages[] = {"external", "internal", "private", "weak", "linkonce"};
-  if (op->kind == TIDE_OP_LLVM_FUNC) {
-    for (size_t i = 0; i < sizeof linkages / sizeof *linkages; i++) {
-      char text[] = "#llvm.linkage<external>";
-      if (!tide_take_word(parser, linkages[i])) continue;
-      size_t length = strlen(linkages[i]);
-      memcpy(text + 14, linkages[i], length);
-      text[14 + length] = '>';
-      return tide_add_attr(parser, TIDE_NAME_LINKAGE,
-                           tide_ir_attr_opaque(parser->ir, text, 15 + length, 0));
-    }
-    return true;
-  }
+  if (op->kind == TIDE_OP_LLVM_FUNC) return tide_parse_llvm_head(parser, false);
   for (size_t i = 0; i < 3; i++)
     if (tide_take_word(parser, words[i]))
       return add_text(parser, TIDE_NAME_SYM_VISIBILITY, words[i]);
   return true;
 }
 
-static bool symbol_name(struct tide_parser *parser) {
+bool tide_parse_name(struct tide_parser *parser) {
   tide_ir_string name = tide_parse_symbol_name(parser);
   size_t length;
   const char *text = tide_ir_string_text(parser->ir, name, &length);
@@ -148,6 +141,16 @@ static bool symbol_name(struct tide_parser *parser) {
 
 static bool parse_attributes(struct tide_parser *parser) {
   return !tide_take_word(parser, "attributes") || tide_parse_attr_dict(parser);
+}
+
+/* Parses the attributes of a function. A func.func has its visibility before its name only. */
+static bool function_attributes(struct tide_parser *parser, const struct tide_op_state *op) {
+  size_t base = parser->named.count;
+  if (!parse_attributes(parser)) return false;
+  for (size_t i = base; op->kind == TIDE_OP_FUNC_FUNC && i < parser->named.count; i += 2)
+    if (parser->named.data[i] == TIDE_NAME_SYM_VISIBILITY)
+      return tide_wrong(parser, "'sym_visibility' stands before the name, not in the attributes");
+  return true;
 }
 
 /* Gives a module's region a block, even if the module is empty. */
@@ -162,7 +165,7 @@ static bool one_block(struct tide_parser *parser) {
 
 static bool parse_module(struct tide_parser *parser, const struct tide_op_state *op) {
   bool gpu = op->kind == TIDE_OP_GPU_MODULE;
-  if ((gpu || parser->token.kind == TIDE_TOKEN_SYMBOL) && !symbol_name(parser)) return false;
+  if ((gpu || parser->token.kind == TIDE_TOKEN_SYMBOL) && !tide_parse_name(parser)) return false;
   if (gpu && parser->token.kind == '[') {
     tide_ir_attr targets = tide_parse_attr(parser);
     if (!targets || !tide_add_attr(parser, TIDE_NAME_TARGETS, targets)) return false;
@@ -186,21 +189,41 @@ static bool names_are_there(struct tide_parser *parser, const struct signature *
   return true;
 }
 
-static bool parse_body(struct tide_parser *parser, const struct signature *signature) {
+/* Gives the arguments of the last region the locations that the signature has. */
+static bool place_arguments(struct tide_parser *parser, const struct signature *signature) {
+  struct tide_ir *ir = parser->ir;
+  tide_ir_region region = parser->regions.data[parser->regions.count - 1];
+  tide_ir_block entry = tide_ir_region_of(ir, region)->first;
+  for (uint32_t i = 0; entry && i < signature->locations.count; i++)
+    if (!tide_ir_place_argument(ir, tide_ir_argument(ir, entry, i), signature->locations.data[i]))
+      return false;
+  return true;
+}
+
+static bool parse_body(struct tide_parser *parser, const struct tide_op_state *op,
+                       const struct signature *signature) {
   if (parser->token.kind != '{') {
     tide_ir_region region = tide_chunks_add(&parser->ir->regions, 1, true);
     return region && tide_push(parser, &parser->regions, region);
   }
-  return names_are_there(parser, signature) &&
-         tide_parse_region(parser, true, signature->arguments.data, signature->arguments.count / 3);
+  uint32_t start = parser->token.start;
+  if (!names_are_there(parser, signature) ||
+      !tide_parse_region(parser, true, signature->arguments.data, signature->arguments.count / 3))
+    return false;
+  tide_ir_region region = parser->regions.data[parser->regions.count - 1];
+  if (op->kind == TIDE_OP_FUNC_FUNC && !tide_ir_region_of(parser->ir, region)->first) {
+    parser->token.start = start;
+    return tide_wrong(parser, "expected non-empty function body");
+  }
+  return place_arguments(parser, signature);
 }
 
 bool tide_parse_function(struct tide_parser *parser, struct tide_op_state *op) {
   struct signature signature = {.has_input_attrs = false};
   if (op->kind == TIDE_OP_BUILTIN_MODULE || op->kind == TIDE_OP_GPU_MODULE)
     return parse_module(parser, op);
-  bool good = parse_visibility(parser, op) && symbol_name(parser) &&
-              parse_signature(parser, &signature) && signature_attrs(parser, op, &signature);
+  bool good = parse_visibility(parser, op) && tide_parse_name(parser) &&
+              parse_signature(parser, op, &signature) && signature_attrs(parser, op, &signature);
   if (good && op->kind == TIDE_OP_GPU_FUNC) {
     good = reject_attributions(parser);
     if (good && tide_take_word(parser, "kernel"))
@@ -208,38 +231,7 @@ bool tide_parse_function(struct tide_parser *parser, struct tide_op_state *op) {
     good = good &&
            tide_add_attr(parser, TIDE_NAME_WORKGROUP_ATTRIBUTIONS, tide_ir_attr_i64(parser->ir, 0));
   }
-  good = good && parse_attributes(parser) && parse_body(parser, &signature);
+  good = good && function_attributes(parser, op) && parse_body(parser, op, &signature);
   free_signature(parser, &signature);
   return good;
-}
-
-/* Parses linkage? constant? @name(value?) attr-dict : type region? */
-bool tide_parse_global(struct tide_parser *parser, struct tide_op_state *op) {
-  struct tide_op_state as_function = *op;
-  size_t before = parser->named.count;
-  as_function.kind = TIDE_OP_LLVM_FUNC;
-  if (!parse_visibility(parser, &as_function)) return false;
-  if (parser->named.count == before) {
-    static const char external[] = "#llvm.linkage<external>";
-    if (!tide_add_attr(parser, TIDE_NAME_LINKAGE,
-                       tide_ir_attr_opaque(parser->ir, external, sizeof external - 1, 0)))
-      return false;
-  }
-  if (tide_take_word(parser, "constant") &&
-      !tide_add_attr(parser, TIDE_NAME_CONSTANT, tide_ir_attr_unit(parser->ir)))
-    return false;
-  if (!symbol_name(parser) || !tide_expect(parser, '(', "'('")) return false;
-  if (parser->token.kind != ')') {
-    tide_ir_attr value = tide_parse_attr(parser);
-    if (!value || !tide_add_attr(parser, TIDE_NAME_VALUE, value)) return false;
-  }
-  if (!tide_expect(parser, ')', "')'") || !tide_parse_attr_dict(parser) ||
-      !tide_expect(parser, ':', "':' and the global's type"))
-    return false;
-  tide_ir_type type = tide_parse_type(parser);
-  if (!type || !tide_add_attr(parser, TIDE_NAME_GLOBAL_TYPE, tide_ir_attr_type(parser->ir, type)))
-    return false;
-  if (parser->token.kind == '{') return tide_parse_region(parser, true, NULL, 0);
-  tide_ir_region region = tide_chunks_add(&parser->ir->regions, 1, true);
-  return region && tide_push(parser, &parser->regions, region);
 }

@@ -15,7 +15,7 @@ bool tide_push(struct tide_parser *parser, struct tide_stack *stack, uint32_t nu
 bool tide_parse_use(struct tide_parser *parser) {
   struct tide_token token = parser->token;
   int64_t index = 0;
-  if (token.kind != TIDE_TOKEN_VALUE) return tide_wrong(parser, "expected SSA operand");
+  if (token.kind != TIDE_TOKEN_VALUE) return tide_missing(parser, "SSA operand");
   tide_advance(parser);
   if (parser->token.kind == TIDE_TOKEN_HASH && parser->token.start == token.end) {
     parser->token = tide_lex(parser->text, parser->length, token.end + 1);

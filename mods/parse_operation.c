@@ -115,7 +115,7 @@ static bool reject_unknown_op(struct tide_parser *parser, struct tide_op_state *
       {"cutlass.generic_barrier.", "is of the generic_barrier family, which is out of scope here"},
       {"cutlass.pipeline.", "is a pipeline operation outside of the subset that is supported"},
       {"cutlass.seq_bar.", "is a seq_bar operation outside of the subset that is supported"},
-      {"cutlass.tile_scheduler.mods_", "is not one of the four MODS operations"},
+      {"cutlass.tile_scheduler.mods_", "is not one of the MODS operations"},
       {"cutlass.tile_scheduler.",
        "is a tile_scheduler operation outside of the subset that is supported"},
       {"cutlass.", "is unknown in dialect 'cutlass'"},
@@ -157,7 +157,9 @@ static bool parse_custom(struct tide_parser *parser, struct tide_op_state *op) {
   else if (!find_op_kind(parser, op, text, length)) return false;
   bool rare = op->kind < TIDE_IR_KINDS && tide_has_rare_form(op->kind);
   if (op->kind >= TIDE_IR_KINDS || (tide_ir_ops[op->kind].form == TIDE_FORM_GENERIC && !rare)) {
-    return tide_wrong(parser, "'%.*s' has no custom form; write it as \"%.*s\"(…)",
+    return tide_wrong(parser,
+                      "'%.*s' is read in its generic form only, \"%.*s\"(…), as mlir-opt "
+                      "--mlir-print-op-generic prints it",
                       (int)(length < 80 ? length : 80), text, (int)(length < 80 ? length : 80),
                       text);
   }
@@ -188,13 +190,26 @@ static bool parse_quoted(struct tide_parser *parser, struct tide_op_state *op) {
   return tide_parse_generic(parser, op);
 }
 
+/* Rejects an attribute that a custom form has in its words and in its braces: one of the two would
+ * get lost. */
+static bool names_once(struct tide_parser *parser, const struct tide_op_state *op) {
+  for (size_t i = op->named; i < parser->named.count; i += 2)
+    for (size_t j = op->named; j < i; j += 2) {
+      if (parser->named.data[i] != parser->named.data[j]) continue;
+      parser->token.start = op->at;
+      return tide_wrong(parser, "attribute '%s' is given twice: by the form, and in braces",
+                        tide_ir_string_text(parser->ir, parser->named.data[i], NULL));
+    }
+  return true;
+}
+
 static bool parse_op_body(struct tide_parser *parser, struct tide_op_state *op) {
   if (parser->token.kind == TIDE_TOKEN_STRING) {
     if (!parse_quoted(parser, op)) return false;
   } else if (parser->token.kind == TIDE_TOKEN_WORD) {
-    if (!parse_custom(parser, op)) return false;
+    if (!parse_custom(parser, op) || !names_once(parser, op)) return false;
   } else {
-    return tide_wrong(parser, "expected operation name in quotes");
+    return tide_missing(parser, "operation name in quotes");
   }
   return tide_parse_location(parser, &op->location);
 }

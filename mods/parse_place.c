@@ -123,8 +123,9 @@ static bool parse_fused(struct reader *reader, struct tide_ir_found *found) {
     tide_ir_attr attr = tide_parse_attr(parser);
     struct tide_ir_out out = {put_out, reader};
     if (!attr || !tide_expect(parser, '>', "'>' after fused location metadata")) return false;
+    reader->cut = reader->cut || tide_ir_attr_of(parser->ir, attr)->parts > TEXT_MAX;
     puts_text(reader, "<");
-    tide_ir_print_attr(parser->ir, attr, &out);
+    tide_ir_print_attr(parser->ir, attr, TEXT_MAX, &out);
     puts_text(reader, ">");
   }
   puts_text(reader, "[");

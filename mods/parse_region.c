@@ -2,8 +2,6 @@
 #include "mods/ir_parser.h"
 #include "mods/intern.h"
 
-#define ERRORS_MAX 64
-
 /* ---- after an error ---- */
 
 static bool begins_line(const struct tide_parser *parser, uint32_t at) {
@@ -13,7 +11,8 @@ static bool begins_line(const struct tide_parser *parser, uint32_t at) {
 
 bool tide_parse_recover(struct tide_parser *parser, uint32_t failed) {
   uint32_t depth = 0, wrong = parser->token.start;
-  if (parser->ir->status != TIDE_OK || parser->errors >= ERRORS_MAX) return false;
+  uint32_t most = parser->ir->errors_max;
+  if (parser->ir->status != TIDE_OK || (most && parser->errors >= most)) return false;
   parser->token = tide_lex(parser->text, parser->length, failed);
   if (wrong == failed && parser->token.kind != '}') wrong++;
   for (;; tide_advance(parser)) {
@@ -34,7 +33,7 @@ bool tide_parse_recover(struct tide_parser *parser, uint32_t failed) {
 
 /* Parses `(%a: type, …)` behind a block's name. */
 static bool parse_block_arguments(struct tide_parser *parser, tide_ir_block block) {
-  size_t base = parser->uses.count, types = parser->types.count;
+  size_t base = parser->uses.count, types = parser->types.count, places = parser->results.count;
   struct tide_ir *ir = parser->ir;
   if (!tide_take(parser, '(')) return true;
   if (!tide_take(parser, ')')) {
@@ -43,8 +42,9 @@ static bool parse_block_arguments(struct tide_parser *parser, tide_ir_block bloc
       if (!tide_parse_use(parser) || !tide_expect(parser, ':', "':'") ||
           !(type = tide_parse_type(parser)) || !tide_push(parser, &parser->types, type))
         return false;
-      tide_ir_location ignored = 0; /* MLIR allows arguments to have locations, too */
-      if (!tide_parse_location(parser, &ignored)) return false;
+      tide_ir_location location = 0;
+      if (!tide_parse_location(parser, &location) || !tide_push(parser, &parser->results, location))
+        return false;
     } while (tide_take(parser, ','));
     if (!tide_expect(parser, ')', "')'")) return false;
   }
@@ -60,10 +60,13 @@ static bool parse_block_arguments(struct tide_parser *parser, tide_ir_block bloc
   for (uint32_t i = 0; i < count; i++) {
     const uint32_t *use = parser->uses.data + base + 3 * (size_t)i;
     tide_ir_value_of(ir, record->arguments + i)->owner = block | TIDE_IR_ARGUMENT;
+    good =
+        tide_ir_place_argument(ir, record->arguments + i, parser->results.data[places + i]) && good;
     good = tide_scope_define(parser, use[0], use[1], record->arguments + i, 1) && good;
   }
   parser->uses.count = base;
   parser->types.count = types;
+  parser->results.count = places;
   return good;
 }
 

@@ -16,6 +16,23 @@ bool tide_take_word(struct tide_parser *parser, const char *word) {
   return true;
 }
 
+/* Returns the offset at which a missing token is reported, as in MLIR: behind the last token, also
+ * if that stands on an earlier line. */
+static uint32_t missing_at(const struct tide_parser *parser) {
+  const char *text = parser->text;
+  uint32_t start = parser->token.start, at = start;
+  if (parser->token.kind == TIDE_TOKEN_END && at) at--;
+  for (;;) {
+    while (at && (text[at - 1] == ' ' || text[at - 1] == '\t')) at--;
+    if (!at) return start;
+    if (text[at - 1] != '\n' && text[at - 1] != '\r') return at;
+    uint32_t line = --at;
+    while (line && text[line - 1] != '\n' && text[line - 1] != '\r') line--;
+    for (uint32_t i = line; i + 1 < at; i++)
+      if (text[i] == '/' && text[i + 1] == '/') at = i; /* mostly a comment */
+  }
+}
+
 bool tide_wrong(struct tide_parser *parser, const char *format, ...) {
   char message[256];
   struct tide_text text;
@@ -30,8 +47,14 @@ bool tide_wrong(struct tide_parser *parser, const char *format, ...) {
   return tide_ir_error(parser->ir, parser->token.start + 1, "%s", message);
 }
 
+bool tide_missing(struct tide_parser *parser, const char *what) {
+  if (parser->ir->status != TIDE_OK) return false;
+  parser->errors++;
+  return tide_ir_error(parser->ir, missing_at(parser) + 1, "expected %s", what);
+}
+
 bool tide_expect(struct tide_parser *parser, uint32_t kind, const char *what) {
-  return tide_take(parser, kind) || tide_wrong(parser, "expected %s", what);
+  return tide_take(parser, kind) || tide_missing(parser, what);
 }
 
 bool tide_expect_word(struct tide_parser *parser, const char *word) {

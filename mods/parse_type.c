@@ -1,6 +1,7 @@
 /* Parses types. */
 #include "mods/ir_parser.h"
 #include "base/alloc.h"
+#include "base/text.h"
 
 static bool token_is(const struct tide_parser *parser, struct tide_token token, const char *text) {
   size_t length = strlen(text);
@@ -30,22 +31,6 @@ static tide_ir_type integer_type(struct tide_parser *parser, struct tide_token t
   return tide_ir_type_get(parser->ir, TIDE_IR_INTEGER, bits, sign);
 }
 
-/* Takes the text from `start` to `end`, and a <…> directly behind it, as an opaque type. */
-static tide_ir_type opaque_type(struct tide_parser *parser, uint32_t start, uint32_t end) {
-  if (end < parser->length && parser->text[end] == '<') {
-    uint32_t close = tide_lex_balanced(parser->text, parser->length, end);
-    if (!close) {
-      tide_wrong(parser, "unbalanced '<' in a type");
-      return 0;
-    }
-    end = close;
-  }
-  parser->token.end = end;
-  tide_advance(parser);
-  return tide_ir_type_get(parser->ir, TIDE_IR_OPAQUE,
-                          tide_ir_intern(parser->ir, parser->text + start, end - start), 0);
-}
-
 static tide_ir_type function_type(struct tide_parser *parser) {
   size_t base = parser->types.count, inputs;
   tide_ir_type type = 0;
@@ -59,23 +44,63 @@ static tide_ir_type function_type(struct tide_parser *parser) {
   return type;
 }
 
-/* Parses vector<4xf32>. Vectors with other shapes than one length are opaque. */
+/* True for an integer, index or float type, also for a float type that is kept as text. */
+static bool is_element(const struct tide_ir *ir, tide_ir_type type) {
+  const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
+  if (record->kind != TIDE_IR_OPAQUE)
+    return record->kind == TIDE_IR_INTEGER || record->kind == TIDE_IR_INDEX ||
+           record->kind == TIDE_IR_FLOAT;
+  const char *text = tide_ir_string_text(ir, record->a, NULL);
+  return text[0] == 'f' && text[1] >= '0' && text[1] <= '9';
+}
+
+/* Parses one `4x` or `[4]x` of a vector's shape. The x may adjoin the next token. */
+static bool vector_size(struct tide_parser *parser, int64_t *out_size, bool *out_scalable) {
+  *out_scalable = tide_take(parser, '[');
+  if (parser->token.kind != TIDE_TOKEN_INTEGER || parser->text[parser->token.start] == '0')
+    return tide_wrong(parser, "vector types must have positive constant sizes");
+  if (!tide_parse_integer(parser, out_size)) return false;
+  if (*out_size < 1 || *out_size > UINT32_MAX) return tide_wrong(parser, "no such length");
+  if (*out_scalable && !tide_expect(parser, ']', "']'")) return false;
+  if (parser->token.kind != TIDE_TOKEN_WORD || parser->text[parser->token.start] != 'x')
+    return tide_wrong(parser, "expected 'x' in a vector's shape");
+  parser->token = tide_lex(parser->text, parser->length, parser->token.start + 1);
+  return true;
+}
+
+/* Parses vector<4xf32>. Vectors with other shapes than one length are kept as text. */
 static tide_ir_type vector_type(struct tide_parser *parser) {
-  uint32_t start = parser->token.start, end = parser->token.end, at = end + 1;
-  uint64_t length = 0;
-  const char *text = parser->text;
-  while (at < parser->length && text[at] >= '0' && text[at] <= '9' && length < 100000000)
-    length = length * 10 + (uint64_t)(text[at++] - '0');
-  if (end >= parser->length || text[end] != '<' || !length || at >= parser->length ||
-      text[at] != 'x')
-    return opaque_type(parser, start, end);
-  struct tide_token element = tide_lex(text, parser->length, at + 1);
-  if (element.kind != TIDE_TOKEN_WORD && element.kind != TIDE_TOKEN_BANG)
-    return opaque_type(parser, start, end);
-  parser->token = element;
+  char whole[256];
+  struct tide_text text;
+  int64_t size = 0;
+  bool plain = true, scalable;
+  unsigned rank = 0;
+  tide_text_init(&text, whole, sizeof whole);
+  tide_text_format(&text, "vector<");
+  tide_advance(parser);
+  if (!tide_expect(parser, '<', "'<' in vector type")) return 0;
+  for (; parser->token.kind == TIDE_TOKEN_INTEGER || parser->token.kind == '['; rank++) {
+    if (!vector_size(parser, &size, &scalable)) return 0;
+    plain = plain && !scalable;
+    tide_text_format(&text, scalable ? "[%lld]x" : "%lldx", (long long)size);
+  }
+  uint32_t start = parser->token.start;
   tide_ir_type type = tide_parse_type(parser);
-  if (!type || !tide_expect(parser, '>', "'>'")) return 0;
-  return tide_ir_type_get(parser->ir, TIDE_IR_VECTOR, type, (uint32_t)length);
+  if (!type) return 0;
+  if (!is_element(parser->ir, type)) {
+    parser->token.start = start;
+    tide_wrong(parser, "vector elements must be int/index/float type");
+    return 0;
+  }
+  if (!tide_expect(parser, '>', "'>'")) return 0;
+  if (rank == 1 && plain) return tide_ir_type_get(parser->ir, TIDE_IR_VECTOR, type, (uint32_t)size);
+  tide_text_format(&text, "%s>", tide_ir_type_name(parser->ir, type).text);
+  if (tide_text_cut(&text)) {
+    tide_wrong(parser, "a vector of too many dimensions");
+    return 0;
+  }
+  return tide_ir_type_get(parser->ir, TIDE_IR_OPAQUE,
+                          tide_ir_intern(parser->ir, whole, text.length), 0);
 }
 
 static tide_ir_type word_type(struct tide_parser *parser) {
@@ -103,7 +128,8 @@ static tide_ir_type word_type(struct tide_parser *parser) {
     }
   if (token_is(parser, token, "vector")) return vector_type(parser);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (token_is(parser, token, others[i])) return opaque_type(parser, token.start, token.end);
+    if (token_is(parser, token, others[i]))
+      return tide_parse_opaque_type(parser, token.start, token.end);
   tide_wrong(parser, "expected a type");
   return 0;
 }
@@ -146,8 +172,10 @@ static bool llvm_types(struct tide_parser *parser, bool *out_variadic) {
   if (!tide_expect(parser, '(', "'('")) return false;
   if (tide_take(parser, ')')) return true;
   do {
-    if (out_variadic && parser->token.kind == TIDE_TOKEN_WRONG)
-      return tide_wrong(parser, "variadic functions are not supported");
+    if (out_variadic && tide_take(parser, TIDE_TOKEN_ELLIPSIS)) {
+      *out_variadic = true;
+      break;
+    }
     tide_ir_type type = tide_parse_llvm_type(parser);
     if (!type || !tide_push(parser, &parser->types, type)) return false;
   } while (tide_take(parser, ','));
@@ -157,7 +185,8 @@ static bool llvm_types(struct tide_parser *parser, bool *out_variadic) {
 static tide_ir_type llvm_struct(struct tide_parser *parser, uint32_t start) {
   size_t base = parser->types.count;
   struct tide_token next = tide_lex(parser->text, parser->length, parser->token.end + 1);
-  if (next.kind == TIDE_TOKEN_STRING) return opaque_type(parser, start, parser->token.end);
+  if (next.kind == TIDE_TOKEN_STRING)
+    return tide_parse_opaque_type(parser, start, parser->token.end);
   tide_advance(parser);
   if (!tide_expect(parser, '<', "'<'")) return 0;
   bool packed = tide_take_word(parser, "packed"), good = llvm_types(parser, NULL);
@@ -197,7 +226,7 @@ static tide_ir_type llvm_word(struct tide_parser *parser, uint32_t start) {
     type = tide_ir_type_get(parser->ir, TIDE_IR_LLVM_VOID, 0, 0);
   else
     type = start == parser->token.start ? tide_parse_type(parser)
-                                        : opaque_type(parser, start, parser->token.end);
+                                        : tide_parse_opaque_type(parser, start, parser->token.end);
   parser->depth--;
   return type;
 }
@@ -266,8 +295,8 @@ static tide_ir_type bang_type(struct tide_parser *parser) {
     parser->token = tide_lex(parser->text, parser->length, token.start + 6);
     return llvm_word(parser, token.start);
   }
-  for (uint32_t i = 0; i < length; i++)
-    if (text[i] == '.') return opaque_type(parser, token.start, token.end);
+  if (tide_names_dialect(parser, token))
+    return tide_parse_opaque_type(parser, token.start, token.end);
   if (!tide_find_alias(parser, tide_ir_intern(parser->ir, text, length), &type)) {
     tide_wrong(parser, "undefined symbol alias id '%.*s'", (int)(length < 60 ? length - 1 : 60),
                text + 1);
@@ -284,10 +313,10 @@ tide_ir_type tide_parse_type(struct tide_parser *parser) {
     case TIDE_TOKEN_WORD: type = word_type(parser); break;
     case TIDE_TOKEN_BANG: type = bang_type(parser); break;
     case '(': type = function_type(parser); break;
-    default: tide_wrong(parser, "expected a type"); break;
+    default: tide_missing(parser, "a type"); break;
   }
   parser->depth--;
-  return type;
+  return tide_fits_parts(parser, tide_ir_type_of(parser->ir, type)->parts) ? type : 0;
 }
 
 bool tide_parse_type_list(struct tide_parser *parser) {

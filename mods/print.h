@@ -14,6 +14,7 @@ struct tide_printer {
   uint32_t *block_names; /* by block: its number in the region */
   uint8_t *taken;        /* by string: a visible value has that name */
   uint32_t value_count, block_count, taken_count;
+  size_t most, put; /* most: nothing more is begun behind so many bytes; 0: no limit */
   size_t used;
   char buffer[4096];
 };
@@ -53,6 +54,8 @@ tide_ir_type tide_print_operand_type(const struct tide_printer *printer, tide_ir
  */
 void tide_put_region(struct tide_printer *printer, tide_ir_region region, bool header, bool end);
 void tide_put_op(struct tide_printer *printer, tide_ir_op op);
+/* Prints ` loc(…)` behind an argument that was given one. */
+void tide_put_argument_place(struct tide_printer *printer, tide_ir_value argument);
 
 /* print_forms.c: prints an operation's custom form. */
 void tide_put_form(struct tide_printer *printer, tide_ir_op op);

@@ -1,8 +1,13 @@
 /* Prints types and attributes. */
 #include "mods/print.h"
 #include "mods/decimal.h"
+#include "mods/float_bits.h"
 #include "base/alloc.h"
 #include "base/text.h"
+
+static bool is_full(const struct tide_printer *printer) {
+  return printer->most && printer->put > printer->most;
+}
 
 static uint32_t item_at(const struct tide_printer *printer, uint32_t items, uint32_t index) {
   return tide_ir_item(printer->ir, items, index);
@@ -31,6 +36,7 @@ static void put_function(struct tide_printer *printer, const struct tide_ir_type
 static void put_llvm(struct tide_printer *printer, tide_ir_type number, bool inside) {
   const struct tide_ir_type_record *type = tide_ir_type_of(printer->ir, number);
   const char *dialect = inside ? "" : "!llvm.";
+  if (is_full(printer)) return;
   switch (type->kind) {
     case TIDE_IR_LLVM_POINTER:
       tide_putf(printer, "%sptr", dialect);
@@ -58,6 +64,7 @@ static void put_llvm(struct tide_printer *printer, tide_ir_type number, bool ins
         if (i) tide_puts(printer, ", ");
         put_llvm(printer, item_at(printer, type->items, i), true);
       }
+      if (type->a) tide_puts(printer, type->count > 1 ? ", ..." : "...");
       tide_puts(printer, ")>");
       break;
     default: tide_put_type(printer, number); break;
@@ -69,6 +76,7 @@ void tide_put_type(struct tide_printer *printer, tide_ir_type number) {
   static const char *const signs[] = {"i", "si", "ui"};
   static const char *const schedulers[] = {"streamk", "static_persistent", "data_parallel"};
   const struct tide_ir_type_record *type = tide_ir_type_of(printer->ir, number);
+  if (is_full(printer)) return;
   switch ((enum tide_ir_type_kind)type->kind) {
     case TIDE_IR_TYPE_NONE: tide_puts(printer, number ? "none" : "<<unknown>>"); break;
     case TIDE_IR_INTEGER: tide_putf(printer, "%s%u", signs[type->b], type->a); break;
@@ -103,20 +111,6 @@ void tide_put_type(struct tide_printer *printer, tide_ir_type number) {
 
 /* ---- attributes ---- */
 
-/* Returns the bits of an infinity or a NaN. */
-static uint64_t float_bits(uint32_t format, double number) {
-  uint64_t wide;
-  float single = (float)number;
-  uint32_t bits;
-  memcpy(&wide, &number, sizeof wide);
-  memcpy(&bits, &single, sizeof bits);
-  if (format == TIDE_IR_F64) return wide;
-  if (format == TIDE_IR_BF16) return bits >> 16;
-  if (format == TIDE_IR_F16)
-    return (bits >> 16 & 0x8000) | 0x7c00 | (bits & 0x7fffff ? (bits >> 13 & 0x3ff) | 0x200 : 0);
-  return bits;
-}
-
 static void put_hex(struct tide_printer *printer, uint64_t bits) {
   int shift = 60;
   while (shift && !(bits >> shift)) shift -= 4;
@@ -131,7 +125,7 @@ static void put_float(struct tide_printer *printer, const struct tide_ir_attr_re
     size_t length = tide_decimal_print(attr->number, format == TIDE_IR_F32, text, sizeof text);
     tide_put(printer, text, length);
   } else {
-    put_hex(printer, float_bits(format, attr->number));
+    put_hex(printer, tide_float_narrow(format, attr->number));
   }
   tide_puts(printer, " : ");
   tide_put_type(printer, attr->type);
@@ -155,7 +149,7 @@ static void put_dense(struct tide_printer *printer, tide_ir_attr number,
       bool single = tide_ir_type_of(printer->ir, attr->type)->a == TIDE_IR_F32;
       if (__builtin_isfinite(wide))
         tide_put(printer, text, tide_decimal_print(wide, single, text, sizeof text));
-      else put_hex(printer, float_bits(tide_ir_type_of(printer->ir, attr->type)->a, wide));
+      else put_hex(printer, tide_float_narrow(tide_ir_type_of(printer->ir, attr->type)->a, wide));
     } else {
       tide_putf(printer, "%lld", (long long)value);
     }
@@ -185,6 +179,7 @@ static void put_list(struct tide_printer *printer, const struct tide_ir_attr_rec
 
 void tide_put_attr(struct tide_printer *printer, tide_ir_attr number) {
   const struct tide_ir_attr_record *attr = tide_ir_attr_of(printer->ir, number);
+  if (is_full(printer)) return;
   switch ((enum tide_ir_attr_kind)attr->kind) {
     case TIDE_IR_ATTR_UNIT: tide_puts(printer, "unit"); break;
     case TIDE_IR_ATTR_BOOL: tide_puts(printer, attr->integer ? "true" : "false"); break;

@@ -43,8 +43,7 @@ static bool function_fits(const struct tide_ir *ir, tide_ir_op op) {
   const struct tide_ir_type_record *type = tide_ir_type_of(ir, tide_ir_attr_of(ir, attr)->type);
   bool llvm = tide_ir_op_kind(ir, op) == TIDE_OP_LLVM_FUNC;
   uint32_t inputs = llvm ? type->count - 1 : type->a;
-  if (type->kind != (llvm ? TIDE_IR_LLVM_FUNCTION : TIDE_IR_FUNCTION) || (llvm && type->a))
-    return false;
+  if (type->kind != (llvm ? TIDE_IR_LLVM_FUNCTION : TIDE_IR_FUNCTION)) return false;
   if (!tide_ir_get_text(ir, op, TIDE_NAME_SYM_NAME)) return false;
   return !tide_ir_body(ir, op, 0) || argument_count(ir, op, 0) == inputs;
 }

@@ -79,9 +79,14 @@ static void put_operands_form(struct tide_printer *printer, tide_ir_op op) {
 }
 
 static void put_cast(struct tide_printer *printer, tide_ir_op op) {
+  static const uint32_t hidden[] = {TIDE_NAME_ROUNDING, 0};
+  bool rounded = tide_ir_op_kind(printer->ir, op) == TIDE_OP_ARITH_TRUNCF;
   tide_puts(printer, " ");
   tide_put_operand(printer, op, 0);
-  put_dict(printer, op, NULL);
+  if (rounded && tide_ir_has(printer->ir, op, TIDE_NAME_ROUNDING))
+    tide_putf(printer, " %s",
+              tide_roundings[tide_ir_get_integer(printer->ir, op, TIDE_NAME_ROUNDING, 0)]);
+  put_dict(printer, op, rounded ? hidden : NULL);
   tide_puts(printer, " : ");
   tide_put_operand_types(printer, op, 0, 1);
   tide_puts(printer, " to ");
@@ -177,10 +182,21 @@ static void put_cutlass(struct tide_printer *printer, tide_ir_op op) {
 
 /* ---- modules, functions, globals ---- */
 
-static void put_linkage(struct tide_printer *printer, tide_ir_op op) {
+/* Prints what stands before a name: linkage, visibility, thread_local, unnamed_addr, a calling
+ * convention. */
+static void put_head(struct tide_printer *printer, tide_ir_op op) {
+  const struct tide_ir *ir = printer->ir;
+  int64_t visibility = tide_ir_get_integer(ir, op, TIDE_NAME_VISIBILITY, 0);
+  int64_t unnamed = tide_ir_get_integer(ir, op, TIDE_NAME_UNNAMED_ADDR, 0);
   size_t length;
   const char *word = tide_enum_word(printer->ir, op, TIDE_NAME_LINKAGE, &length);
   if (word && !(length == 8 && memcmp(word, "external", 8) == 0))
+    tide_putf(printer, " %.*s", (int)length, word);
+  if (visibility) tide_putf(printer, " %s", tide_visibilities[visibility]);
+  if (tide_ir_has(ir, op, TIDE_NAME_THREAD_LOCAL)) tide_puts(printer, " thread_local");
+  if (unnamed) tide_putf(printer, " %s", tide_unnamed[unnamed]);
+  word = tide_enum_word(ir, op, TIDE_NAME_CCONV, &length);
+  if (word && !(length == 3 && memcmp(word, "ccc", 3) == 0))
     tide_putf(printer, " %.*s", (int)length, word);
 }
 
@@ -222,7 +238,9 @@ static void put_arguments(struct tide_printer *printer, tide_ir_op op,
     }
     tide_put_type(printer, tide_ir_item(printer->ir, type->items, i));
     put_item_attrs(printer, op, TIDE_NAME_ARG_ATTRS, i);
+    if (block) tide_put_argument_place(printer, tide_ir_argument(printer->ir, block, i));
   }
+  if (type->kind == TIDE_IR_LLVM_FUNCTION && type->a) tide_puts(printer, inputs ? ", ..." : "...");
   tide_puts(printer, ")");
 }
 
@@ -249,13 +267,11 @@ static void put_function(struct tide_printer *printer, tide_ir_op op) {
   const struct tide_ir *ir = printer->ir;
   bool gpu = tide_ir_op_kind(ir, op) == TIDE_OP_GPU_FUNC;
   bool llvm = tide_ir_op_kind(ir, op) == TIDE_OP_LLVM_FUNC;
-  static const uint32_t hidden[] = {TIDE_NAME_SYM_NAME,
-                                    TIDE_NAME_FUNCTION_TYPE,
-                                    TIDE_NAME_ARG_ATTRS,
-                                    TIDE_NAME_RES_ATTRS,
-                                    TIDE_NAME_SYM_VISIBILITY,
-                                    TIDE_NAME_LINKAGE,
-                                    0};
+  static const uint32_t hidden[] = {TIDE_NAME_SYM_NAME,       TIDE_NAME_FUNCTION_TYPE,
+                                    TIDE_NAME_ARG_ATTRS,      TIDE_NAME_RES_ATTRS,
+                                    TIDE_NAME_SYM_VISIBILITY, TIDE_NAME_LINKAGE,
+                                    TIDE_NAME_CCONV,          TIDE_NAME_VISIBILITY,
+                                    TIDE_NAME_UNNAMED_ADDR,   0};
   static const uint32_t gpu_hidden[] = {TIDE_NAME_SYM_NAME,       TIDE_NAME_FUNCTION_TYPE,
                                         TIDE_NAME_ARG_ATTRS,      TIDE_NAME_RES_ATTRS,
                                         TIDE_NAME_KERNEL,         TIDE_NAME_WORKGROUP_ATTRIBUTIONS,
@@ -265,7 +281,7 @@ static void put_function(struct tide_printer *printer, tide_ir_op op) {
   uint32_t inputs = llvm ? type->count - 1 : type->a;
   const char *visibility = tide_ir_get_text(ir, op, TIDE_NAME_SYM_VISIBILITY);
   if (visibility) tide_putf(printer, " %s", visibility);
-  if (llvm) put_linkage(printer, op);
+  if (llvm) put_head(printer, op);
   tide_puts(printer, " ");
   put_symbol_of(printer, op, TIDE_NAME_SYM_NAME);
   put_arguments(printer, op, type, inputs);
@@ -279,10 +295,12 @@ static void put_function(struct tide_printer *printer, tide_ir_op op) {
 }
 
 static void put_global(struct tide_printer *printer, tide_ir_op op) {
-  static const uint32_t hidden[] = {TIDE_NAME_SYM_NAME, TIDE_NAME_GLOBAL_TYPE, TIDE_NAME_LINKAGE,
-                                    TIDE_NAME_VALUE,    TIDE_NAME_CONSTANT,    0};
+  static const uint32_t hidden[] = {
+      TIDE_NAME_SYM_NAME,     TIDE_NAME_GLOBAL_TYPE,  TIDE_NAME_LINKAGE,
+      TIDE_NAME_VALUE,        TIDE_NAME_CONSTANT,     TIDE_NAME_VISIBILITY,
+      TIDE_NAME_UNNAMED_ADDR, TIDE_NAME_THREAD_LOCAL, 0};
   const struct tide_ir *ir = printer->ir;
-  put_linkage(printer, op);
+  put_head(printer, op);
   if (tide_ir_has(ir, op, TIDE_NAME_CONSTANT)) tide_puts(printer, " constant");
   tide_puts(printer, " ");
   put_symbol_of(printer, op, TIDE_NAME_SYM_NAME);
@@ -439,11 +457,12 @@ static void put_branch(struct tide_printer *printer, tide_ir_op op) {
 /* ---- memory ---- */
 
 static void put_access(struct tide_printer *printer, tide_ir_op op) {
-  static const uint32_t hidden[] = {TIDE_NAME_ORDERING, TIDE_NAME_VOLATILE, 0};
+  static const uint32_t hidden[] = {TIDE_NAME_ORDERING, TIDE_NAME_VOLATILE, TIDE_NAME_INVARIANT, 0};
   uint32_t count = record_of(printer, op)->operand_count;
   if (tide_ir_has(printer->ir, op, TIDE_NAME_VOLATILE)) tide_puts(printer, " volatile");
   tide_puts(printer, " ");
   tide_put_operands(printer, op, 0, count);
+  if (tide_ir_has(printer->ir, op, TIDE_NAME_INVARIANT)) tide_puts(printer, " invariant");
   put_dict(printer, op, hidden);
   tide_puts(printer, " : ");
   tide_put_operand_types(printer, op, 0, count);

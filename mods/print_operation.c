@@ -12,6 +12,7 @@ static void flush_printer(struct tide_printer *printer) {
 }
 
 void tide_put(struct tide_printer *printer, const char *bytes, size_t size) {
+  printer->put += size;
   if (size > sizeof printer->buffer - printer->used) flush_printer(printer);
   if (size > sizeof printer->buffer) {
     printer->out->write(printer->out->self, bytes, size);
@@ -106,6 +107,7 @@ static void put_header(struct tide_printer *printer, tide_ir_block block) {
     tide_put_value(printer, record->arguments + i);
     tide_puts(printer, ": ");
     tide_put_type(printer, tide_ir_value_of(printer->ir, record->arguments + i)->type);
+    tide_put_argument_place(printer, record->arguments + i);
   }
   tide_puts(printer, record->argument_count ? "):" : ":");
 }
@@ -199,9 +201,8 @@ static void put_generic(struct tide_printer *printer, tide_ir_op op) {
   tide_put_result_types(printer, op);
 }
 
-static void put_location(struct tide_printer *printer, tide_ir_op op) {
+static void put_location(struct tide_printer *printer, tide_ir_location location) {
   struct tide_ir *ir = printer->ir;
-  tide_ir_location location = tide_ir_location_of(ir, op);
   tide_ir_string text = tide_ir_explicit_text(ir, location);
   struct tide_ir_place place = tide_ir_where(ir, location);
   tide_puts(printer, " loc(");
@@ -214,6 +215,11 @@ static void put_location(struct tide_printer *printer, tide_ir_op op) {
     tide_putf(printer, ":%u:%u", place.line, place.column);
   }
   tide_puts(printer, ")");
+}
+
+void tide_put_argument_place(struct tide_printer *printer, tide_ir_value argument) {
+  tide_ir_location location = tide_ir_argument_place(printer->ir, argument);
+  if (printer->locations && location) put_location(printer, location);
 }
 
 void tide_put_op(struct tide_printer *printer, tide_ir_op op) {
@@ -230,7 +236,21 @@ void tide_put_op(struct tide_printer *printer, tide_ir_op op) {
   }
   if (printer->generic || !tide_print_has_form(ir, op)) put_generic(printer, op);
   else tide_put_form(printer, op);
-  if (printer->locations) put_location(printer, op);
+  if (printer->locations) put_location(printer, tide_ir_location_of(ir, op));
+}
+
+/* True if the text stays in proportion to the parsed one: the same alias may stand on every
+ * operation. */
+static bool is_bounded(const struct tide_ir *ir, tide_ir_op root) {
+  uint64_t parts = 0, operations = 0;
+  for (tide_ir_op op = root; op; op = tide_ir_walk_next(ir, root, op, true)) {
+    const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
+    parts += tide_ir_attr_of(ir, record->attributes)->parts;
+    operations++;
+    for (uint32_t i = 0; i < record->result_count; i++)
+      parts += tide_ir_type_of(ir, tide_ir_value_of(ir, record->results + i)->type)->parts;
+  }
+  return parts <= 4ull * TIDE_IR_PARTS_MAX + 64ull * ir->length + 64 * operations;
 }
 
 enum tide_status tide_ir_print(struct tide_ir *ir, tide_ir_op op,
@@ -241,6 +261,10 @@ enum tide_status tide_ir_print(struct tide_ir *ir, tide_ir_op op,
                                  .generic = params && params->generic,
                                  .locations = params && params->locations};
   if (!op) return TIDE_INVALID;
+  if (!is_bounded(ir, op)) {
+    tide_ir_error(ir, 0, "the text is too long when its aliases are spelled out");
+    return TIDE_FULL;
+  }
   bool good = tide_print_number(&printer, op);
   if (good && !printer.too_deep) {
     tide_put_op(&printer, op);
@@ -252,8 +276,9 @@ enum tide_status tide_ir_print(struct tide_ir *ir, tide_ir_op op,
   return printer.too_deep ? TIDE_FULL : TIDE_OK;
 }
 
-void tide_ir_print_attr(struct tide_ir *ir, tide_ir_attr attr, const struct tide_ir_out *out) {
-  struct tide_printer printer = {.ir = ir, .out = out};
+void tide_ir_print_attr(struct tide_ir *ir, tide_ir_attr attr, size_t most,
+                        const struct tide_ir_out *out) {
+  struct tide_printer printer = {.ir = ir, .out = out, .most = most};
   tide_put_attr(&printer, attr);
   flush_printer(&printer);
 }
@@ -269,7 +294,7 @@ struct tide_ir_type_text tide_ir_type_name(const struct tide_ir *ir, tide_ir_typ
   struct tide_text text;
   tide_text_init(&text, result.text, sizeof result.text);
   struct tide_ir_out out = {cut_short, &text};
-  struct tide_printer printer = {.out = &out};
+  struct tide_printer printer = {.out = &out, .most = sizeof result.text};
   printer.ir = (struct tide_ir *)(uintptr_t)ir; /* printing a type does not change the ir */
   tide_put_type(&printer, type);
   flush_printer(&printer);

@@ -1,5 +1,8 @@
 /* Compares an operation with its row of the table. */
+#include "mods/flags.h"
 #include "mods/verify.h"
+#include "mods/words.h"
+#include "base/alloc.h"
 
 static const char *letter_text(char letter) {
   switch (letter) {
@@ -84,7 +87,40 @@ static struct tide_misfit check_side(const struct tide_ir *ir, tide_ir_op op, co
       wrong ? (results ? TIDE_MISFIT_RESULTS : TIDE_MISFIT_OPERANDS) : TIDE_FITS, least, 0, NULL};
 }
 
-static bool attr_fits(const struct tide_ir *ir, enum tide_ir_want want, tide_ir_attr attr) {
+/* Returns the text between `prefix` and the > at the end; NULL: another text. */
+static const char *text_behind(const struct tide_ir *ir, const struct tide_ir_attr_record *record,
+                               const char *prefix, size_t *out_length) {
+  size_t length, start = strlen(prefix);
+  if (record->kind != TIDE_IR_ATTR_OPAQUE) return NULL;
+  const char *text = tide_ir_string_text(ir, record->string, &length);
+  if (length <= start || memcmp(text, prefix, start) != 0 || text[length - 1] != '>') return NULL;
+  *out_length = length - start - 1;
+  return text + start;
+}
+
+static bool is_word_of(const struct tide_ir *ir, const struct tide_ir_attr_record *record,
+                       const char *prefix, const char *const *words, size_t count) {
+  size_t length;
+  const char *text = text_behind(ir, record, prefix, &length);
+  for (size_t i = 0; text && i < count; i++)
+    if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0) return true;
+  return false;
+}
+
+static bool are_flags(const struct tide_ir *ir, const struct tide_ir_attr_record *record,
+                      enum tide_flags flags, bool llvm) {
+  static const char *const prefixes[] = {"#arith.overflow<", "#llvm.overflow<", "#arith.fastmath<",
+                                         "#llvm.fastmath<"};
+  size_t length, wrong;
+  uint32_t bits;
+  const char *text =
+      text_behind(ir, record, prefixes[(flags == TIDE_FLAGS_FASTMATH) * 2 + llvm], &length);
+  return text && tide_flags_read(flags, text, length, &bits, &wrong);
+}
+
+/* llvm: the attribute is of an operation of that dialect. */
+static bool attr_fits(const struct tide_ir *ir, enum tide_ir_want want, tide_ir_attr attr,
+                      bool llvm) {
   const struct tide_ir_attr_record *record = tide_ir_attr_of(ir, attr);
   bool integer = record->kind == TIDE_IR_ATTR_INTEGER;
   switch (want) {
@@ -102,6 +138,15 @@ static bool attr_fits(const struct tide_ir *ir, enum tide_ir_want want, tide_ir_
              tide_ir_type_is(ir, record->type, TIDE_IR_FUNCTION);
     case TIDE_WANT_DENSE: return record->kind == TIDE_IR_ATTR_DENSE;
     case TIDE_WANT_ARRAY: return record->kind == TIDE_IR_ATTR_ARRAY;
+    case TIDE_WANT_OVERFLOW: return are_flags(ir, record, TIDE_FLAGS_OVERFLOW, llvm);
+    case TIDE_WANT_FASTMATH: return are_flags(ir, record, TIDE_FLAGS_FASTMATH, llvm);
+    case TIDE_WANT_LINKAGE:
+      return is_word_of(ir, record, "#llvm.linkage<", tide_linkages, TIDE_WORDS(tide_linkages));
+    case TIDE_WANT_CONVENTION:
+      return is_word_of(ir, record, "#llvm.cconv<", tide_conventions, TIDE_WORDS(tide_conventions));
+    case TIDE_WANT_CHOICE: return integer && record->integer >= 0 && record->integer <= 2;
+    case TIDE_WANT_ROUNDING:
+      return integer && record->integer >= 0 && record->integer < TIDE_ROUNDINGS;
   }
   return false;
 }
@@ -118,7 +163,13 @@ static const char *want_text(enum tide_ir_want want) {
                                       "type",
                                       "function type",
                                       "dense array",
-                                      "array"};
+                                      "array",
+                                      "overflow flags",
+                                      "fast-math flags",
+                                      "linkage",
+                                      "calling convention",
+                                      "0, 1 or 2",
+                                      "rounding mode"};
   return texts[want];
 }
 
@@ -150,7 +201,7 @@ struct tide_misfit tide_ir_misfit(const struct tide_ir *ir, tide_ir_op op) {
     tide_ir_attr attr = tide_ir_get(ir, op, own->name);
     if (!attr && own->required)
       return (struct tide_misfit){TIDE_MISFIT_NO_ATTR, own->name, 0, NULL};
-    if (attr && !attr_fits(ir, own->want, attr))
+    if (attr && !attr_fits(ir, own->want, attr, info->name[0] == 'l'))
       return (struct tide_misfit){TIDE_MISFIT_ATTR, own->name, 0, want_text(own->want)};
   }
   uint32_t regions = regions_of(info, record->kind);

@@ -37,9 +37,14 @@ static void check_llvm_call(struct tide_ir *ir, tide_ir_op call, tide_ir_op func
       ir, tide_ir_attr_of(ir, tide_ir_get(ir, function, TIDE_NAME_FUNCTION_TYPE))->type);
   if (type->kind != TIDE_IR_LLVM_FUNCTION) return; /* reported at the function */
   uint32_t inputs = type->count - 1;
+  if (type->a && !tide_ir_has(ir, call, TIDE_NAME_VAR_CALLEE_TYPE)) {
+    tide_ir_op_error(ir, call, "missing var_callee_type attribute for vararg call");
+    return;
+  }
   tide_ir_type result = tide_ir_item(ir, type->items, inputs);
   bool gives = !tide_ir_type_is(ir, result, TIDE_IR_LLVM_VOID);
-  bool good = record->result_count == gives && record->operand_count == inputs;
+  bool good = record->result_count == gives &&
+              (type->a ? record->operand_count >= inputs : record->operand_count == inputs);
   for (uint32_t i = 0; good && i < inputs; i++)
     good =
         tide_ir_type_of_value(ir, tide_ir_operand(ir, call, i)) == tide_ir_item(ir, type->items, i);
@@ -66,9 +71,11 @@ static void check_callee(struct tide_ir *ir, tide_ir_op call, tide_ir_op target,
 }
 
 static void check_address(struct tide_ir *ir, tide_ir_op op, tide_ir_op target, const char *name) {
-  if (!target) {
-    tide_ir_op_error(ir, op, "must reference a global defined by 'llvm.mlir.global': '%s'", name);
-  } else if (tide_ir_op_kind(ir, target) == TIDE_OP_LLVM_GLOBAL) {
+  unsigned kind = target ? tide_ir_op_kind(ir, target) : TIDE_OP_NONE;
+  if (kind != TIDE_OP_LLVM_GLOBAL && kind != TIDE_OP_LLVM_FUNC) {
+    tide_ir_op_error(
+        ir, op, "must reference a global defined by 'llvm.mlir.global' or 'llvm.func': '%s'", name);
+  } else if (kind == TIDE_OP_LLVM_GLOBAL) {
     tide_ir_type type = tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type;
     int64_t space = tide_ir_get_integer(ir, target, TIDE_NAME_ADDR_SPACE, 0);
     if (tide_ir_type_is(ir, type, TIDE_IR_LLVM_POINTER) && tide_ir_type_of(ir, type)->a != space)

@@ -80,6 +80,9 @@ static bool check_regions(struct tide_ir *ir, tide_ir_op op) {
   uint32_t traits = tide_ir_op_info(ir, op)->traits;
   bool open = traits & TIDE_IR_OPEN || record->kind >= TIDE_IR_KINDS;
   bool good = true;
+  if (record->kind == TIDE_OP_BUILTIN_MODULE && tide_ir_body(ir, op, 0) &&
+      tide_ir_block_of(ir, tide_ir_body(ir, op, 0))->argument_count)
+    return tide_ir_op_error(ir, op, "region should have no arguments");
   for (uint32_t i = 0; i < record->region_count; i++) {
     const struct tide_ir_region_record *region = tide_ir_region_of(ir, record->regions + i);
     bool may_be_empty = record->kind == TIDE_OP_SCF_IF ? i == 1 : !(traits & TIDE_IR_ONE_BLOCK);

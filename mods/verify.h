@@ -39,10 +39,24 @@ struct tide_verifier {
 };
 
 /* All report errors and continue. */
-void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op);          /* verify_op.c */
-void tide_verify_flow(struct tide_verifier *verifier, tide_ir_op op);        /* verify_flow.c */
-void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op);     /* verify_cutlass.c */
-void tide_verify_windows(struct tide_verifier *verifier);                    /* verify_windows.c */
+void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op); /* verify_op.c */
+bool tide_ir_begins_with(const struct tide_ir *ir, tide_ir_string string, const char *prefix);
+/* True for the name of a dialect that mlir-opt has; parse_opaque.c. */
+bool tide_is_dialect(const char *name, size_t length);
+/* True if LLVM has the type. */
+bool tide_is_llvm_type(const struct tide_ir *ir, tide_ir_type type);
+/* verify_llvm.c; the indices of a getelementptr, and the rest. */
+bool tide_verify_indices(struct tide_ir *ir, tide_ir_op op);
+bool tide_verify_access(struct tide_ir *ir, tide_ir_op op);
+bool tide_verify_llvm_function(struct tide_ir *ir, tide_ir_op op);
+bool tide_verify_llvm(struct tide_ir *ir, tide_ir_op op);
+/* verify_attrs.c; the attributes of arguments and results, and those of dialects. */
+bool tide_verify_parameters(struct tide_ir *ir, tide_ir_op op);
+bool tide_verify_attrs(struct tide_ir *ir, tide_ir_op op);
+void tide_verify_flow(struct tide_verifier *verifier, tide_ir_op op);    /* verify_flow.c */
+void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op); /* verify_cutlass.c */
+void tide_verify_windows(struct tide_verifier *verifier);                /* verify_windows.c */
+void tide_verify_divergence(struct tide_verifier *verifier);             /* verify_divergence.c */
 void tide_verify_block(struct tide_verifier *verifier, tide_ir_op function); /* verify_block.c */
 void tide_verify_uniform(struct tide_verifier *verifier, tide_ir_op op);     /* verify_uniform.c */
 /* verify_states.c */

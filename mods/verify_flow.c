@@ -73,6 +73,28 @@ static bool check_while(struct tide_ir *ir, tide_ir_op op) {
   return true;
 }
 
+/* Checks that a loop's yield hands on what the next turn takes. The error is at the loop, as in
+ * MLIR. */
+static bool check_turn(struct tide_ir *ir, tide_ir_op loop, tide_ir_op yield) {
+  uint32_t wanted = tide_ir_op_of(ir, loop)->result_count;
+  uint32_t count = tide_ir_op_of(ir, yield)->operand_count;
+  if (count != wanted) {
+    tide_ir_op_error(ir, loop, "different number of region iter_args and yielded values: %u != %u",
+                     wanted, count);
+    return tide_ir_note(ir, tide_ir_location_of(ir, yield), "yielded here");
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    if (operand_type(ir, yield, i) == result_type(ir, loop, i)) continue;
+    tide_ir_op_error(ir, loop,
+                     "%u-th region iter_arg and %u-th yielded value have different type: "
+                     "'%s' != '%s'",
+                     i, i, tide_ir_type_name(ir, result_type(ir, loop, i)).text,
+                     tide_ir_type_name(ir, operand_type(ir, yield, i)).text);
+    return tide_ir_note(ir, tide_ir_location_of(ir, yield), "yielded here");
+  }
+  return true;
+}
+
 /* Checks that the operands from `first` on have the types of the parent's results or operands. */
 static bool check_handed(struct tide_ir *ir, tide_ir_op op, uint32_t first, tide_ir_op parent,
                          bool results) {
@@ -96,8 +118,8 @@ static bool check_yield(struct tide_ir *ir, tide_ir_op op) {
   tide_ir_op parent = tide_ir_parent(ir, op);
   unsigned kind = tide_ir_op_kind(ir, parent);
   bool in_after = tide_ir_op_of(ir, op)->block == tide_ir_body(ir, parent, 1);
-  if (kind == TIDE_OP_SCF_FOR || kind == TIDE_OP_SCF_IF)
-    return check_handed(ir, op, 0, parent, true);
+  if (kind == TIDE_OP_SCF_FOR) return check_turn(ir, parent, op);
+  if (kind == TIDE_OP_SCF_IF) return check_handed(ir, op, 0, parent, true);
   if (kind == TIDE_OP_SCF_WHILE && in_after) return check_handed(ir, op, 0, parent, false);
   if (kind == TIDE_OP_SCF_WHILE) return true; /* reported by check_while() */
   return tide_ir_op_error(ir, op, "expects parent op to be one of 'scf.for, scf.if, scf.while'");

@@ -2,6 +2,7 @@
 #include "mods/barrier_pool.h"
 #include "mods/verify.h"
 #include "mods/words.h"
+#include "base/alloc.h"
 
 static tide_ir_type operand_type(const struct tide_ir *ir, tide_ir_op op, uint32_t index) {
   return tide_ir_type_of_value(ir, tide_ir_operand(ir, op, index));
@@ -126,16 +127,6 @@ static bool check_gep(struct tide_ir *ir, tide_ir_op op) {
   return true;
 }
 
-static bool check_access(struct tide_ir *ir, tide_ir_op op) {
-  bool load = tide_ir_op_kind(ir, op) == TIDE_OP_LLVM_LOAD;
-  tide_ir_type type = load ? result_type(ir, op) : operand_type(ir, op, 0);
-  const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
-  if (record->kind == TIDE_IR_INDEX || record->kind == TIDE_IR_LLVM_VOID ||
-      (record->kind >= TIDE_IR_PIPELINE && record->kind <= TIDE_IR_WORK_TILE))
-    return tide_ir_op_error(ir, op, "'%s' cannot be in memory", tide_ir_type_name(ir, type).text);
-  return true;
-}
-
 static bool check_function(struct tide_ir *ir, tide_ir_op op) {
   const struct tide_ir_type_record *type =
       tide_ir_type_of(ir, tide_ir_attr_of(ir, tide_ir_get(ir, op, TIDE_NAME_FUNCTION_TYPE))->type);
@@ -150,6 +141,9 @@ static bool check_function(struct tide_ir *ir, tide_ir_op op) {
       return tide_ir_op_error(ir, op, "expected void return type for kernel functions");
     if (!entry) return tide_ir_op_error(ir, op, "expected body with at least one block");
   }
+  const char *visibility = tide_ir_get_text(ir, op, TIDE_NAME_SYM_VISIBILITY);
+  if (!entry && (!visibility || strcmp(visibility, "public") == 0))
+    return tide_ir_op_error(ir, op, "symbol declaration cannot have public visibility");
   if (!entry) return true;
   const struct tide_ir_block_record *block = tide_ir_block_of(ir, entry);
   if (block->argument_count != type->a)
@@ -274,6 +268,7 @@ static bool check_cluster_dim(struct tide_ir *ir, tide_ir_op op) {
 void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op) {
   struct tide_ir *ir = verifier->ir;
   unsigned kind = tide_ir_op_kind(ir, op);
+  tide_verify_attrs(ir, op);
   switch ((enum tide_ir_form)tide_ir_op_info(ir, op)->form) {
     case TIDE_FORM_CONSTANT: check_constant(ir, op); break;
     case TIDE_FORM_LLVM_CONSTANT: check_llvm_constant(ir, op); break;
@@ -282,22 +277,28 @@ void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op) {
     case TIDE_FORM_LLVM_COMPARE:
       check_predicate(ir, op, kind == TIDE_OP_ARITH_CMPF || kind == TIDE_OP_LLVM_FCMP);
       break;
-    case TIDE_FORM_GEP: check_gep(ir, op); break;
+    case TIDE_FORM_GEP:
+      if (check_gep(ir, op)) tide_verify_indices(ir, op);
+      break;
     case TIDE_FORM_LOAD:
-    case TIDE_FORM_STORE: check_access(ir, op); break;
+    case TIDE_FORM_STORE: tide_verify_access(ir, op); break;
     case TIDE_FORM_MODULE: check_no_shape(ir, op); break;
     case TIDE_FORM_FUNCTION:
-      if (check_function(ir, op)) check_no_shape(ir, op);
+      if (check_function(ir, op) && tide_verify_parameters(ir, op)) check_no_shape(ir, op);
       break;
     case TIDE_FORM_GPU_FUNC:
-      if (check_function(ir, op) && check_no_shape(ir, op)) check_cluster_dim(ir, op);
+      if (check_function(ir, op) && tide_verify_parameters(ir, op) && check_no_shape(ir, op))
+        check_cluster_dim(ir, op);
       break;
     case TIDE_FORM_LLVM_FUNC:
-      if (check_llvm_function(ir, op)) check_no_shape(ir, op);
+      if (check_llvm_function(ir, op) && tide_verify_llvm_function(ir, op) &&
+          tide_verify_parameters(ir, op))
+        check_no_shape(ir, op);
       break;
     case TIDE_FORM_DIMENSION: check_dimension(ir, op); break;
     case TIDE_FORM_GPU_MODULE: check_cluster_shape(ir, op); break;
     default:
+      tide_verify_llvm(ir, op);
       if (kind == TIDE_OP_NVVM_MBARRIER_INIT || kind == TIDE_OP_NVVM_MBARRIER_INIT_SHARED ||
           kind == TIDE_OP_NVVM_MBARRIER_ARRIVE_NOCOMPLETE ||
           kind == TIDE_OP_NVVM_MBARRIER_ARRIVE_NOCOMPLETE_SHARED)

@@ -25,7 +25,13 @@ static bool check_mask(struct tide_verifier *verifier, tide_ir_op start) {
     return tide_ir_op_error(
         ir, start, "has is_2cta_mma = true, which needs a cluster with an even x, not %ux%ux%u",
         shape[0], shape[1], shape[2]);
-  if (!tide_ir_constant(ir, tide_ir_operand(ir, start, 1), &mask)) return true;
+  if (!tide_ir_constant(ir, tide_ir_operand(ir, start, 1), &mask)) {
+    tide_ir_op_warning(ir, start,
+                       "has a participant mask that is known at run time only; the lowering takes "
+                       "it for all %u %s",
+                       participants, pairs ? "pairs of CTAs" : "CTAs");
+    return true;
+  }
   uint64_t bits = (uint64_t)mask;
   const char *what = pairs ? "pairs of CTAs" : "CTAs";
   if (bits == 0) return tide_ir_op_error(ir, start, "has an empty participant mask");
@@ -191,6 +197,32 @@ static void check_throttle(struct tide_ir *ir, tide_ir_op op, bool inside) {
                      "mods_report_mainloop_start and _end");
 }
 
+/* Checks that a query stands in a window and asks for one of its participants. */
+static void check_query(struct tide_ir *ir, tide_ir_op op, tide_ir_op start) {
+  uint32_t shape[3];
+  int64_t participant, mask;
+  if (!start) {
+    tide_ir_op_error(ir, op,
+                     "asks for progress outside of a window, where no CTA tells of it: it must "
+                     "stand between a matched mods_report_mainloop_start and _end");
+    return;
+  }
+  bool pairs = tide_ir_get_integer(ir, start, TIDE_NAME_IS_2CTA_MMA, 0);
+  tide_cluster_shape(ir, op, shape);
+  uint32_t participants = shape[0] * shape[1] * shape[2] / (pairs ? 2 : 1);
+  if (tide_ir_operand(ir, op, 0) != tide_ir_operand(ir, start, 0))
+    tell_start(ir, start,
+               tide_ir_op_error(ir, op, "does not agree with its window on the scheduler"));
+  if (!tide_ir_constant(ir, tide_ir_operand(ir, op, 1), &participant)) return;
+  if (participant < 0 || participant >= participants)
+    tide_ir_op_error(ir, op, "asks for participant %lld, but the cluster has %u",
+                     (long long)participant, participants);
+  else if (tide_ir_constant(ir, tide_ir_operand(ir, start, 1), &mask) &&
+           !((uint64_t)mask >> participant & 1))
+    tide_ir_op_error(ir, op, "asks for participant %lld, which its window's mask leaves out",
+                     (long long)participant);
+}
+
 static void check_in_window(struct tide_ir *ir, tide_ir_op op, tide_ir_op start) {
   unsigned kind = tide_ir_op_kind(ir, op);
   if (cluster_barrier(kind))
@@ -213,6 +245,7 @@ static void check_one(struct tide_verifier *verifier, tide_ir_op op, struct wind
   if (kind == TIDE_OP_MODS_START) open_window(verifier, op, window);
   else if (kind == TIDE_OP_MODS_END) close_window(verifier, op, window);
   else if (kind == TIDE_OP_MODS_THROTTLE) check_throttle(ir, op, start != 0);
+  else if (kind == TIDE_OP_MODS_QUERY) check_query(ir, op, start);
   else if (kind == TIDE_OP_PRODUCER_TAIL) tide_verify_tail(verifier, op);
   else if (start) check_in_window(ir, op, start);
 }
@@ -288,6 +321,7 @@ void tide_verify_windows(struct tide_verifier *verifier) {
     if (record->kind == TIDE_OP_GPU_FUNC) check_pool(ir, op);
   }
   if (ir->errors != before) return; /* after an error the windows are unreliable */
+  tide_verify_divergence(verifier);
   tide_ir_op followed = 0;
   for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true)) {
     unsigned kind = tide_ir_op_kind(ir, op);

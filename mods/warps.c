@@ -30,3 +30,12 @@ struct tide_warps tide_warps_of(struct tide_ir *ir, tide_ir_op exec) {
   return (struct tide_warps){tide_ir_attr_element(ir, warps, 0), tide_ir_attr_element(ir, warps, 1),
                              false};
 }
+
+tide_ir_op tide_opening_of(const struct tide_ir *ir, tide_ir_op op) {
+  for (tide_ir_op in = op; in; in = tide_ir_parent(ir, in))
+    for (tide_ir_op at = tide_ir_op_of(ir, in)->prev; at; at = tide_ir_op_of(ir, at)->prev) {
+      if (tide_ir_op_kind(ir, at) == TIDE_OP_MODS_START) return at;
+      if (tide_ir_op_kind(ir, at) == TIDE_OP_MODS_END) break;
+    }
+  return 0;
+}

@@ -17,5 +17,7 @@ struct tide_warps {
 struct tide_warps tide_warps_of(struct tide_ir *ir, tide_ir_op exec);
 /* Returns the number of threads of the block of the kernel around `op`; 0: not declared. */
 uint32_t tide_declared_threads(struct tide_ir *ir, tide_ir_op op);
+/* Returns the start of the window around `op`, before it in a block around it; 0: none. */
+tide_ir_op tide_opening_of(const struct tide_ir *ir, tide_ir_op op);
 
 #endif

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,6 +39,25 @@ unsigned test_slowdown(void) {
   const char *text = getenv("TEST_SLOWDOWN");
   int slowdown = text ? atoi(text) : 1;
   return slowdown < 1 ? 1 : (unsigned)slowdown;
+}
+
+void test_thread_begins(uint32_t *out_thread) {
+  __atomic_store_n(out_thread, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+}
+
+void test_await_asleep(const uint32_t *thread) {
+  char name[64], line[256], state = 0;
+  while (!__atomic_load_n(thread, __ATOMIC_ACQUIRE)) usleep(50);
+  snprintf(name, sizeof name, "/proc/self/task/%u/stat", *thread);
+  while (state != 'S') {
+    FILE *file = fopen(name, "re");
+    if (!file) return; /* it has ended, and waits no more */
+    char *name_end = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    fclose(file);
+    state = 0;
+    if (name_end && name_end[1]) state = name_end[2];
+    usleep(50);
+  }
 }
 
 static void report(void) {
@@ -145,10 +165,11 @@ static void check_descriptors(void) {
   }
 }
 
-/* A joined thread is listed until the kernel has reaped it: give it a second. */
+/* A joined thread is listed until the kernel has reaped it. Only one that is left running costs the
+ * whole time. */
 static void check_threads(void) {
   unsigned now = count_threads();
-  for (int i = 0; i < 100 && now > threads_before; i++) {
+  for (int i = 0; i < 500 && now > threads_before; i++) {
     usleep(10000);
     now = count_threads();
   }

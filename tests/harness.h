@@ -55,6 +55,12 @@ void test_begin_again(void);
 /* The time limits are scaled by $TEST_SLOWDOWN (sanitizers); so may a case's own sizes be. */
 unsigned test_slowdown(void);
 
+/* What must come after another thread's wait has begun waits until that thread sleeps, and never
+ * for a time. The thread writes its number first (0: it has not begun); the other one waits until
+ * it sleeps, in the kernel or in the library. */
+void test_thread_begins(uint32_t *out_thread);
+void test_await_asleep(const uint32_t *thread);
+
 _Noreturn void test_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 _Noreturn void test_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));

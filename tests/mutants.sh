@@ -26,7 +26,7 @@ run() { # MUTANT PROGRAM CASE…
   seeds=$root/tests/fuzz/corpus/$program
   [ -d "$seeds" ] || seeds=
   # shellcheck disable=SC2086
-  "$BUILD-fuzz/mutant-$mutant" -seed=1 -runs=20000000 -max_total_time=120 -artifact_prefix="$new/" "$new" $seeds 2>&1
+  "$BUILD-fuzz/mutant-$mutant" -seed=1 -runs=20000000 -max_len=64 -max_total_time=120 -artifact_prefix="$new/" "$new" $seeds 2>&1
 }
 
 # A mutant without a program of some kind, or without what the failure says, would be looked for by no run.

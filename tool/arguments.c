@@ -1,6 +1,8 @@
 /* The command line, from a table of options. */
 #include "tool/tool.h"
 
+#include "program/name_table.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@ void tide_tool_print_usage(const struct tide_tool_usage *usage, FILE *to) {
     fprintf(to, "  %-26s %s\n", left, option->help);
   }
   fprintf(to, "  %-26s %s\n", "--help", "this text");
-  if (usage->notes) fprintf(to, "\n%s", usage->notes);
+  if (usage->notes) fprintf(to, "\n%s\n", usage->notes);
 }
 
 int tide_tool_wrong_usage(const struct tide_tool_usage *usage, const char *format, ...) {
@@ -27,6 +29,38 @@ int tide_tool_wrong_usage(const struct tide_tool_usage *usage, const char *forma
   va_end(list);
   return TIDE_EXIT_USAGE;
 }
+
+/* ---- mistyped words ---- */
+
+struct tide_suggestion tide_tool_mistyped(const char *word, size_t length) {
+  struct tide_suggestion suggestion;
+  size_t dashes = 0;
+  while (dashes < length && word[dashes] == '-') dashes++;
+  tide_suggestion_begin(&suggestion, word + dashes, length - dashes);
+  return suggestion;
+}
+
+const char *tide_tool_hint(const struct tide_suggestion *suggestion, const char *dashes,
+                           struct tide_tool_hint *out_hint) {
+  out_hint->text[0] = 0;
+  if (suggestion->best)
+    snprintf(out_hint->text, sizeof out_hint->text, " (did you mean %s%.*s?)", dashes,
+             (int)suggestion->best_length, suggestion->best);
+  return out_hint->text;
+}
+
+static int unknown_option(const struct tide_tool_usage *usage, const char *word, size_t length) {
+  struct tide_suggestion suggestion = tide_tool_mistyped(word, length);
+  struct tide_tool_hint hint;
+  for (const struct tide_tool_option *option = usage->options; option->name; option++)
+    tide_suggestion_offer(&suggestion, option->name + 2, strlen(option->name + 2));
+  tide_suggestion_offer(&suggestion, "help", 4);
+  tide_tool_wrong_usage(usage, "there is no option %.*s%s", (int)length, word,
+                        tide_tool_hint(&suggestion, "--", &hint));
+  return TIDE_ARGUMENT_ERROR;
+}
+
+/* ---- options ---- */
 
 /* Reads an option: `--name value` or `--name=value`. */
 static int take_option(struct tide_tool_arguments *arguments, const char *word) {
@@ -50,8 +84,7 @@ static int take_option(struct tide_tool_arguments *arguments, const char *word) 
     }
     return i;
   }
-  tide_tool_wrong_usage(arguments->usage, "there is no option %.*s", (int)length, word);
-  return TIDE_ARGUMENT_ERROR;
+  return unknown_option(arguments->usage, word, length);
 }
 
 int tide_tool_next_argument(struct tide_tool_arguments *arguments) {
@@ -114,9 +147,13 @@ int tide_tool_dispatch(const struct tide_tool_commands *commands, int argc, char
     print_commands(commands, help ? stdout : stderr);
     return help ? TIDE_EXIT_OK : TIDE_EXIT_USAGE;
   }
-  for (const struct tide_tool_command *row = commands->rows; row->name; row++)
+  struct tide_suggestion suggestion = tide_tool_mistyped(argv[1], strlen(argv[1]));
+  struct tide_tool_hint hint;
+  for (const struct tide_tool_command *row = commands->rows; row->name; row++) {
     if (strcmp(argv[1], row->name) == 0) return row->run(argc - 1, argv + 1);
-  fprintf(stderr, "tidemark %s: there is no %s '%s'; see tidemark %s --help\n", commands->command,
-          commands->kind, argv[1], commands->command);
+    tide_suggestion_offer(&suggestion, row->name, strlen(row->name));
+  }
+  fprintf(stderr, "tidemark %s: there is no %s '%s'%s; see tidemark %s --help\n", commands->command,
+          commands->kind, argv[1], tide_tool_hint(&suggestion, "", &hint), commands->command);
   return TIDE_EXIT_USAGE;
 }

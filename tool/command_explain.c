@@ -26,7 +26,7 @@ static const struct tide_tool_usage usage = {
     "  held      nobody had promised such a value when the operation was submitted; it was looked "
     "at\n"
     "            again when somebody did\n"
-    "  failed    it will never be reached\n"};
+    "  failed    it will never be reached"};
 
 /* The limits of the run. */
 struct limits {

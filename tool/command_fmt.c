@@ -52,7 +52,8 @@ static int format_one(const char *path, bool check, bool write_back) {
   bool same = length == program.length && memcmp(text, program.text, length) == 0;
   status = TIDE_EXIT_OK;
   if (check && !same) {
-    tide_tool_error("%s: is laid out otherwise; tidemark fmt --write %s", path, path);
+    tide_tool_error("%s: is laid out otherwise; tidemark fmt %s%s", program.path,
+                    program.path == path ? "--write " : "", path);
     status = TIDE_EXIT_FAILED;
   } else if (write_back && !same && !write_file(path, text, length)) {
     status = TIDE_EXIT_FAILED;
@@ -67,18 +68,21 @@ end:
 
 int tide_tool_fmt(int argc, char **argv) {
   struct tide_tool_arguments arguments = {.usage = &usage, .argc = argc, .argv = argv};
-  bool check = false, write_back = false;
+  bool check = false, write_back = false, has_stdin = false;
   int option, files = 0, status = TIDE_EXIT_OK;
   while ((option = tide_tool_next_argument(&arguments)) != TIDE_ARGUMENT_END) {
     if (option == TIDE_ARGUMENT_HELP) return TIDE_EXIT_OK;
     if (option == TIDE_ARGUMENT_ERROR) return TIDE_EXIT_USAGE;
     if (option == 0) check = true;
     if (option == 1) write_back = true;
+    if (option == TIDE_ARGUMENT_POSITIONAL) has_stdin |= strcmp(arguments.value, "-") == 0;
     /* Collects the files at the front of argv, in their order. */
     if (option == TIDE_ARGUMENT_POSITIONAL) argv[1 + files++] = argv[arguments.at - 1];
   }
   if (!files) return tide_tool_wrong_usage(&usage, "which file?");
   if (check && write_back) return tide_tool_wrong_usage(&usage, "--check or --write, not both");
+  if (has_stdin && write_back)
+    return tide_tool_wrong_usage(&usage, "--write -: standard input is no file to write to");
   tide_tool_watch_signals();
   for (int i = 1; i <= files; i++)
     if (format_one(argv[i], check, write_back) != TIDE_EXIT_OK) status = TIDE_EXIT_FAILED;

@@ -116,6 +116,16 @@ bool tide_mods_parts(const struct tide_mods_input *input, bool split,
   return each(self, &part) && good;
 }
 
+static void tell_rest(const struct tide_mods_input *input, const struct tide_ir *ir) {
+  uint32_t most = ir ? ir->errors_max : 0;
+  if (most && ir->errors > most)
+    tide_tool_error("%s: %u more errors; check --errors 0 shows all", input->name,
+                    ir->errors - most);
+  if (most && ir->warnings > most)
+    tide_tool_error("%s: %u more warnings; check --errors 0 shows all", input->name,
+                    ir->warnings - most);
+}
+
 bool tide_mods_load(const struct tide_mods_input *input, const struct tide_mods_part *part,
                     const struct tide_mods_reading *reading, struct tide_ir **out_ir) {
   struct tide_ir_parse_params params = {.text = part->text,
@@ -127,9 +137,11 @@ bool tide_mods_load(const struct tide_mods_input *input, const struct tide_mods_
   enum tide_status status = tide_ir_create(tide_allocator_system(), out_ir);
   if (status == TIDE_OK) {
     (*out_ir)->sink = reading->sink;
+    if (reading->all_errors || reading->errors_max) (*out_ir)->errors_max = reading->errors_max;
     status = tide_ir_parse(*out_ir, &params);
   }
   if (status == TIDE_OK) status = tide_ir_verify(*out_ir, &rules);
+  tell_rest(input, *out_ir);
   if (status != TIDE_OK && status != TIDE_CORRUPT)
     tide_tool_error("%s: %s", input->name, tide_status_text(status));
   return status == TIDE_OK;

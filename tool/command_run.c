@@ -56,9 +56,9 @@ static const struct tide_tool_option options[] = {
 };
 static const struct tide_tool_usage usage = {
     "run", "FILE", "Runs a program on real queues.", options,
-    "Outputs appear when everything has succeeded, and not before.\n"
+    "FILE - is standard input. Outputs appear when everything has succeeded, and not before.\n"
     "Exit status: 0; 1: it failed, or a check did; 2: wrong usage.\n"
-    "SIGQUIT (Ctrl-\\) says on stderr who waits for whom.\n"};
+    "SIGQUIT (Ctrl-\\) says on stderr who waits for whom."};
 
 /* ---- the command line -------------------------------------------------------------- */
 
@@ -164,16 +164,19 @@ static bool can_be_paused(const struct tide_job *job) {
 }
 
 /* Submits everything to queues that do not start, and counts the results of the waits. A program
- * with host waits cannot be counted this way. */
+ * with host waits cannot be counted this way, nor one that needs the memory of finished
+ * operations. */
 static bool count_paused(struct tide_job *job) {
   struct tide_report_row *row = &job->report.paused;
   struct tide_outcome outcome;
   struct tide_job_kind kind = {
       .mode = TIDE_RUN_TRACKED, .paused = true, .submit_only = true, .name = "counting"};
+  kind.may_lack_memory = job->memory != 0;
   if (!can_be_paused(job)) return true;
   tide_wait_counter_init(&row->waits, NULL);
   kind.sink = &row->waits.sink;
   if (!tide_job_run(job, &kind, &outcome)) return false;
+  if (!outcome.run) return true;
   row->result = outcome.result;
   row->there = row->counted = true;
   tide_outcome_drop(&outcome);
@@ -319,7 +322,7 @@ static enum tide_status write_piece(void *self, const char *bytes, size_t size) 
 static bool trace_is_apart(const struct running *running) {
   const char *path = running->job->trace_path;
   const struct tide_plan_tables *tables = running->job->report.tables;
-  bool apart = !tide_tool_same_file(path, running->job->program.path);
+  bool apart = !tide_tool_same_file(path, running->job->program.file);
   for (size_t i = 0; i < tables->file_count; i++) {
     const char *used = running->has_last ? tide_tool_files_path(running->last.files, i) : NULL;
     if (tide_tool_same_file(path, used ? used : tables->files[i].path)) apart = false;
@@ -342,7 +345,7 @@ static bool write_trace(struct running *running) {
   }
   good = tide_tool_end_file(path, descriptor, temporary, good);
   if (good && tide_trace_lost(running->trace))
-    tide_tool_error("%s: the first %llu events are not in it; there were too many", path,
+    tide_tool_error("%s: events at the beginning, %llu, are not in it; there were too many", path,
                     (unsigned long long)tide_trace_lost(running->trace));
   return good;
 }
@@ -357,7 +360,7 @@ static bool make_trace(struct running *running) {
       .events = events > (1u << 22) ? 1u << 22 : (size_t)events,
   };
   if (!running->job->trace_path) return true;
-  if (!trace_is_apart(running)) return false;
+  if (!trace_is_apart(running) || !tide_tool_can_write(running->job->trace_path)) return false;
   if (tide_trace_create(&params, &running->trace) == TIDE_OK) return true;
   tide_tool_error("no memory for the trace");
   return false;
@@ -382,15 +385,15 @@ static void print_report(struct tide_job *job) {
 /* False: an output would replace the program. */
 static bool spares_program(const struct running *running) {
   const struct tide_plan_tables *tables = running->job->report.tables;
-  const char *program = running->job->program.path;
+  const struct tide_tool_program *program = &running->job->program;
   for (size_t i = 0; i < tables->file_count; i++) {
     const struct tide_plan_file *file = &tables->files[i];
     struct tide_diag diag = {.status = TIDE_INVALID, .line = file->line, .column = file->column};
     if (file->mode != TIDE_FILE_WRITE ||
-        !tide_tool_same_file(tide_tool_files_path(running->last.files, i), program))
+        !tide_tool_same_file(tide_tool_files_path(running->last.files, i), program->file))
       continue;
     snprintf(diag.text, sizeof diag.text, "file '%s': the program itself is there", file->label);
-    tide_tool_error_at(program, &diag);
+    tide_tool_error_at(program->path, &diag);
     return false;
   }
   return true;
@@ -425,8 +428,8 @@ static bool run_all(struct running *running) {
   report->checked = job->check;
   report->findings = job->findings;
   if (job->findings) {
-    tide_tool_error("%llu ordering errors; the outputs are not kept",
-                    (unsigned long long)job->findings);
+    tide_tool_error("%llu ordering error%s; the outputs are not kept",
+                    (unsigned long long)job->findings, tide_tool_plural(job->findings));
     return false;
   }
   if (!good) return false;

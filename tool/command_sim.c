@@ -80,7 +80,7 @@ static const struct tide_tool_usage usage = {
     "Bodies do not run, files are not opened, memory is not taken: a program for a thousand "
     "devices\n"
     "runs on one thread. What schedules it is the same as on real queues. TIME is 5us, 2ms, 1s …\n"
-    "Exit status: 0; 1: it failed; 2: wrong usage.\n"};
+    "Exit status: 0; 1: it failed; 2: wrong usage."};
 
 /* ---- the command line -------------------------------------------------------------- */
 

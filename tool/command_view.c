@@ -22,7 +22,7 @@ static const struct tide_tool_usage usage = {
     "The page simulates the program with the same code as the library, compiled to WebAssembly. "
     "Only\n"
     "this machine can reach it, and only by the address that is printed, which cannot be guessed;\n"
-    "FILE is read each time. The command goes on until it is interrupted.\n"};
+    "FILE is read each time. The command goes on until it is interrupted."};
 
 #if defined(TIDE_HAS_PAGE)
 
@@ -64,10 +64,10 @@ static bool append_program(struct tide_view_bytes *to, const char *path) {
     /* A zero byte ends the text. */
     memcpy(text, program.text, program.length);
     text[program.length] = 0;
-    const char *slash = strrchr(path, '/');
+    const char *slash = strrchr(program.path, '/');
     struct tide_json json = {.write = append_json, .self = to, .dense = true};
     tide_json_open(&json, NULL, '{');
-    tide_json_text(&json, "name", slash ? slash + 1 : path);
+    tide_json_text(&json, "name", slash ? slash + 1 : program.path);
     tide_json_text(&json, "text", text);
     tide_json_close(&json, '}');
   }
@@ -118,7 +118,11 @@ static bool export_page(const char *to, const char *path) {
 }
 
 static bool show_page(const char *export_to, uint16_t port, bool open, const char *path) {
-  return export_to ? export_page(export_to, path) : tide_view_serve(port, open, path);
+  if (export_to) return export_page(export_to, path);
+  if (!path || strcmp(path, "-") != 0) return tide_view_serve(port, open, path);
+  tide_tool_error("-: a page that is served reads its program again and again: give it a file, or "
+                  "--export PAGE.html");
+  return false;
 }
 
 #else

@@ -54,7 +54,7 @@ static const struct tide_tool_option explore_options[] = {
 
 #define STATUS_NOTES                                                                               \
   "Exit status: the program's own; 1 for a finding, a lost device, or the limit; 2 for wrong\n"    \
-  "options; 3 if no report came. Ctrl-\\ prints a report of now, and the program goes on.\n"
+  "options; 3 if no report came. Ctrl-\\ prints a report of now, and the program goes on."
 
 static const struct tide_tool_usage usages[] = {
     [TIDE_VULKAN_EXPLAIN] = {"vulkan explain", "-- PROGRAM [ARGUMENTS]",
@@ -69,7 +69,7 @@ static const struct tide_tool_usage usages[] = {
          "once with\neach seed. Its stdin is empty. A FILE of --compare is removed before each "
          "run.\n\n"
          "Exit status: 0 nothing was found; 1 something was found; 2 wrong options; 3 not "
-         "explored: no\nrun had a choice, or no report came.\n"},
+         "explored: no\nrun had a choice, or no report came."},
     [TIDE_VULKAN_AUDIT] = {"vulkan audit", "-- PROGRAM [ARGUMENTS]",
                            "Runs a Vulkan program and says which of its waits it could do without.",
                            one_run_options, STATUS_NOTES},
@@ -169,6 +169,9 @@ static int check_options(const struct tide_vulkan_job *job) {
     return tide_tool_wrong_usage(usage, "--replay and --seed: a recorded order has no seed");
   if (job->report && job->trace && strcmp(job->report, job->trace) == 0)
     return tide_tool_wrong_usage(usage, "--report and --trace: two different files are expected");
+  if ((job->report && !tide_tool_can_write(job->report)) ||
+      (job->trace && !tide_tool_can_write(job->trace)))
+    return TIDE_EXIT_USAGE;
   return TIDE_EXIT_OK;
 }
 

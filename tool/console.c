@@ -51,6 +51,16 @@ void tide_tool_error_at(const char *file, const struct tide_diag *diag) {
   pthread_mutex_unlock(&lock);
 }
 
+void tide_tool_finding_at(const char *file, const struct tide_finding *finding) {
+  bool apart = finding->diag.line && finding->advice[0]; /* else the text has it */
+  char text[1024];
+  tide_program_diag_print(file, &finding->diag, text, sizeof text);
+  pthread_mutex_lock(&lock);
+  clear_progress();
+  fprintf(stderr, "%s%s%s\n", text, apart ? ": " : "", apart ? finding->advice : "");
+  pthread_mutex_unlock(&lock);
+}
+
 void tide_tool_progress(const char *format, ...) {
   if (!isatty(STDERR_FILENO)) return;
   va_list list;

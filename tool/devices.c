@@ -134,11 +134,11 @@ static const struct tide_memory_source *memory_of_vulkan(void *self, struct tide
 }
 
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "worker threads; `workers N`", true, make_cpu, describe_cpu, NULL, NULL},
+    {"cpu", "worker threads; `workers N`", true, make_cpu, describe_cpu, NULL, NULL, NULL},
     {"file", "reads and writes through io_uring; `depth N`, `threads 1`", false, make_file,
-     describe_file, NULL, NULL},
+     describe_file, NULL, NULL, NULL},
     {"vulkan", "a GPU through Vulkan; `name TEXT`, `ahead N`, `queues N`", false, make_vulkan,
-     describe_vulkan, memory_of_vulkan, NULL},
+     describe_vulkan, memory_of_vulkan, NULL, NULL},
 };
 
 const struct tide_device_kind *tide_tool_devices(size_t *out_count) {

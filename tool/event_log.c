@@ -90,7 +90,11 @@ static void end_line(struct line *line, struct tide_json *json) {
   line->bytes[line->length++] = '\n';
 }
 
-static const char *const kinds[] = {"?", "connected", "turned away", "gone", "refused", "paced"};
+static const char *const kinds[] = {[TIDE_SERVICE_CONNECTED] = "connected",
+                                    [TIDE_SERVICE_TURNED_AWAY] = "turned away",
+                                    [TIDE_SERVICE_GONE] = "gone",
+                                    [TIDE_SERVICE_REFUSED] = "refused",
+                                    [TIDE_SERVICE_PACED] = "paced"};
 
 /* Formats an event. A label has 31 bytes, so the longest line is shorter than LINE. */
 static void format_event(struct line *line, const struct tide_service_event *event) {
@@ -416,8 +420,9 @@ bool tide_event_log_close(struct tide_event_log *log) {
   }
   bool good = !lost && closed;
   if (!good)
-    tide_tool_print_now(STDERR_FILENO, "tidemark: %s: %llu events were lost: %s\n", log->path,
-                        (unsigned long long)lost, say_why(log->path, error));
+    tide_tool_print_now(STDERR_FILENO, "tidemark: %s: %llu event%s lost: %s\n", log->path,
+                        (unsigned long long)lost, lost == 1 ? " was" : "s were",
+                        say_why(log->path, error));
   if (ended) free_log(log);
   return good;
 }

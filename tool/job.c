@@ -30,10 +30,11 @@ static void on_progress(void *user, uint64_t submitted, uint64_t finished) {
 
 static void on_finding(void *user, const struct tide_diag *diag) {
   struct tide_job *job = user;
+  const struct tide_finding *finding = (const void *)diag;
   pthread_mutex_lock(&job->lock);
   uint64_t number = ++job->findings;
   pthread_mutex_unlock(&job->lock);
-  if (number <= FINDINGS_SHOWN) tide_tool_error_at(job->program.path, diag);
+  if (number <= FINDINGS_SHOWN) tide_tool_finding_at(job->program.path, finding);
 }
 
 static void note_devices(struct tide_run_params *params) {
@@ -130,9 +131,11 @@ bool tide_job_run(struct tide_job *job, const struct tide_job_kind *kind,
     *out_outcome = outcome;
     return true;
   }
-  if (!kind->dry) tide_tool_error_at(job->program.path, &diag);
+  bool lacks_memory = kind->may_lack_memory && status == TIDE_NOMEM;
+  if (!kind->dry && !lacks_memory) tide_tool_error_at(job->program.path, &diag);
   tide_outcome_drop(&outcome);
-  return false;
+  if (lacks_memory) *out_outcome = outcome;
+  return lacks_memory;
 }
 
 /* "cpu0: 2 workers · disk: io_uring" */

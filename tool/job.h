@@ -26,6 +26,7 @@ struct tide_job {
 struct tide_job_kind {
   enum tide_run_mode mode;
   bool paused, submit_only, check;
+  bool may_lack_memory; /* out of memory is no error: the outcome has no run */
   bool dry; /* with submit_only: memory is unlimited and not real; errors are not printed */
   const struct tide_sink *sink;
   const char *name; /* the name in the progress line */

@@ -3,6 +3,7 @@
 #include "tidemark/kernel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,17 +16,28 @@ static void print_report(const struct tide_tool_program *program,
   size_t told = report->count < report->capacity ? report->count : report->capacity;
   for (size_t i = 0; i < told; i++) tide_tool_error_at(program->path, &report->diags[i]);
   if (report->count > told)
-    tide_tool_error("%s: %zu more errors", program->path, report->count - told);
+    tide_tool_error("%s: %zu more error%s", program->path, report->count - told,
+                    tide_tool_plural(report->count - told));
 }
 
 /* ---- text ------------------------------------------------------------------------ */
+
+/* Its bytes come when they come: unlike a FIFO with a name, a pipe here has had a writer. */
+static int open_stdin(const char **out_why) {
+  int descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  *out_why = descriptor < 0 ? strerror(errno) : NULL;
+  return descriptor;
+}
 
 /* Checks the size of a file before the read; reads a pipe up to the limit. */
 bool tide_tool_read_text(struct tide_tool_program *program, const char *path) {
   struct stat info;
   const char *why;
-  program->path = path;
-  int descriptor = tide_tool_open_input(path, &why);
+  bool is_stdin = strcmp(path, "-") == 0;
+  program->path = is_stdin ? "<stdin>" : path;
+  program->file = is_stdin ? "/dev/stdin" : path;
+  int descriptor = is_stdin ? open_stdin(&why) : tide_tool_open_input(path, &why);
+  path = program->path;
   if (descriptor < 0) {
     tide_tool_error("%s: %s", path, why);
     return false;
@@ -123,6 +135,12 @@ bool tide_tool_is_set(const struct tide_tool_program *program, const char *name)
 
 /* ---- the plan -------------------------------------------------------------------------- */
 
+static void show_progress(void *user, uint64_t operations) {
+  const struct tide_tool_program *program = user;
+  tide_tool_progress("%s: planning, %llu operations", program->path,
+                     (unsigned long long)operations);
+}
+
 bool tide_tool_plan(struct tide_tool_program *program) {
   struct tide_diag diags[DIAGS_MOST];
   struct tide_report report = {.diags = diags, .capacity = DIAGS_MOST};
@@ -131,8 +149,12 @@ bool tide_tool_plan(struct tide_tool_program *program) {
                                     .bodies = program->sets,
                                     .body_set_count = program->plugin_count + 1,
                                     .settings = program->settings,
-                                    .setting_count = program->setting_count};
-  if (tide_plan_create(program->program, &params, &report, &program->plan) == TIDE_OK) return true;
+                                    .setting_count = program->setting_count,
+                                    .progress = show_progress,
+                                    .progress_user = program};
+  enum tide_status status = tide_plan_create(program->program, &params, &report, &program->plan);
+  tide_tool_progress_over();
+  if (status == TIDE_OK) return true;
   print_report(program, &report);
   if (!report.count) tide_tool_error("%s: no plan could be made of it", program->path);
   return false;

@@ -1,6 +1,8 @@
 /* tidemark: the command-line tool. */
 #include "tool/tool.h"
 
+#include "program/name_table.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -37,15 +39,41 @@ static void print_help(FILE *to) {
   for (size_t i = 0; i < COMMANDS; i++)
     fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
   fputs("\n  tidemark COMMAND --help   all about one of them\n"
+        "  tidemark help COMMAND     the same\n"
         "  tidemark --version\n",
         to);
 }
 
 static int unknown_command(const char *name) {
-  fprintf(stderr, "tidemark: there is no command '%s'; expected one of:", name);
+  struct tide_suggestion suggestion = tide_tool_mistyped(name, strlen(name));
+  struct tide_tool_hint hint;
+  for (size_t i = 0; i < COMMANDS; i++)
+    tide_suggestion_offer(&suggestion, commands[i].name, strlen(commands[i].name));
+  fprintf(stderr, "tidemark: there is no command '%s'%s; expected one of:", name,
+          tide_tool_hint(&suggestion, "", &hint));
   for (size_t i = 0; i < COMMANDS; i++) fprintf(stderr, "%s %s", i ? "," : "", commands[i].name);
   fputs("\n", stderr);
   return TIDE_EXIT_USAGE;
+}
+
+static int run_command(int argc, char **argv) {
+  for (size_t i = 0; i < COMMANDS; i++)
+    if (strcmp(argv[0], commands[i].name) == 0) return commands[i].run(argc, argv);
+  return unknown_command(argv[0]);
+}
+
+/* `help vulkan audit` is `vulkan audit --help`. The words of `help` end at the first option. */
+static int help_about(int argc, char **argv) {
+  static char option[] = "--help";
+  char *words[4] = {NULL};
+  int count = 0;
+  for (; count < argc && count < 2 && argv[count][0] != '-'; count++) words[count] = argv[count];
+  if (count == 0 || count < argc) {
+    fprintf(stderr, "tidemark help: unexpected '%s'; expected a command\n", argv[count]);
+    return TIDE_EXIT_USAGE;
+  }
+  words[count++] = option;
+  return run_command(count, words);
 }
 
 /* Fails if the output could not be written. */
@@ -78,13 +106,11 @@ int main(int argc, char **argv) {
     puts("tidemark " TIDE_VERSION);
     return finish_output(TIDE_EXIT_OK);
   }
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-      strcmp(argv[1], "help") == 0) {
+  bool help = strcmp(argv[1], "help") == 0;
+  if (help && argc > 2) return finish_output(help_about(argc - 2, argv + 2));
+  if (help || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
     print_help(stdout);
     return finish_output(TIDE_EXIT_OK);
   }
-  for (size_t i = 0; i < COMMANDS; i++)
-    if (strcmp(argv[1], commands[i].name) == 0)
-      return finish_output(commands[i].run(argc - 1, argv + 1));
-  return unknown_command(argv[1]);
+  return finish_output(run_command(argc - 1, argv + 1));
 }

@@ -9,7 +9,7 @@
        "the file says what is wrong with it: // expected-error@+1 {{…}}"},                         \
       {"--allow-unregistered-dialect", NULL,                                                       \
        "operations that are not known are taken in their generic form"},                           \
-  {                                                                                                \
+      {"--errors", "N", "shows at most so many errors; 20 is the default, 0: all"}, {              \
     "--partial", "error|mbarrier",                                                                 \
         "masks may leave out participants: mbarriers stand in for the cluster's"                   \
   }
@@ -19,7 +19,7 @@ static const struct tide_tool_usage check_usage = {
     "mods check", "FILE", "Parses and verifies a file; - is stdin.", check_options,
     "Exit status 0: all is well; 1: something is wrong, or the file cannot be read; 2: the "
     "command\n"
-    "line is. -option and --option are the same.\n"};
+    "line is. -option and --option are the same."};
 
 static const struct tide_tool_option opt_options[] = {
     COMMON,
@@ -34,7 +34,7 @@ static const struct tide_tool_usage opt_usage = {
     "mods opt", "FILE", "Parses, verifies, folds and prints a file; - is stdin.", opt_options,
     "Exit status 0: all is well; 1: something is wrong, or the file cannot be read; 2: the "
     "command\n"
-    "line is. -option and --option are the same.\n"};
+    "line is. -option and --option are the same."};
 
 struct job {
   struct tide_mods_input input;
@@ -64,6 +64,8 @@ static bool do_part(void *self, const struct tide_mods_part *part) {
     expected = tide_mods_expect(&job->input, part);
     if (!expected) return false;
     reading.sink = tide_mods_expected_sink(expected);
+    reading.all_errors = true;
+    reading.errors_max = 0;
   }
   bool good = tide_mods_load(&job->input, part, &reading, &ir);
   if (good) good = change_and_print(job, ir);
@@ -71,10 +73,19 @@ static bool do_part(void *self, const struct tide_mods_part *part) {
   return expected ? tide_mods_expected_end(expected) : good;
 }
 
+static bool set_errors(struct job *job, const char *value) {
+  uint64_t number;
+  if (!tide_tool_parse_number(value, UINT32_MAX, &number)) return false;
+  job->reading.errors_max = (uint32_t)number;
+  job->reading.all_errors = number == 0;
+  return true;
+}
+
 static bool set_option(struct job *job, const char *name, const char *value) {
   if (strcmp(name, "--split-input-file") == 0) job->split = true;
   else if (strcmp(name, "--verify-diagnostics") == 0) job->expect = true;
   else if (strcmp(name, "--allow-unregistered-dialect") == 0) job->reading.any_operation = true;
+  else if (strcmp(name, "--errors") == 0) return set_errors(job, value);
   else if (strcmp(name, "--fold") == 0) job->fold = true;
   else if (strcmp(name, "--mlir-print-op-generic") == 0) job->print.generic = true;
   else if (strcmp(name, "--mlir-print-debuginfo") == 0) job->print.locations = true;

@@ -40,6 +40,8 @@ struct tide_mods_reading {
   bool any_operation;
   enum tide_ir_partial partial;
   const struct tide_mods_sink *sink;
+  bool all_errors; /* else as many as errors_max; 0: the default */
+  uint32_t errors_max;
 };
 bool tide_mods_load(const struct tide_mods_input *input, const struct tide_mods_part *part,
                     const struct tide_mods_reading *reading, struct tide_ir **out_ir);

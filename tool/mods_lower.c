@@ -25,7 +25,7 @@ static const struct tide_tool_usage usage = {
     "Exit status 0: all is well; 1: something is wrong, or a tool is missing; 2: the command line "
     "is.\n"
     "llvm and ptx take mlir-opt-19 and so on from the PATH, else from LLVM's own folder: that is\n"
-    "/usr/lib/llvm-19/bin, or what TIDEMARK_LLVM names.\n"};
+    "/usr/lib/llvm-19/bin, or what TIDEMARK_LLVM names."};
 
 enum emit { EMIT_MODS, EMIT_NVVM, EMIT_LLVM, EMIT_PTX };
 
@@ -117,26 +117,12 @@ static bool write_all(int to, const struct tide_mods_text *text) {
   return true;
 }
 
-/* True if the output's folder exists: none is made, as with other compilers. */
-static bool has_folder(const char *output) {
-  const char *slash = strrchr(output, '/');
-  if (!slash || slash == output) return true;
-  char *folder = strndup(output, (size_t)(slash - output));
-  bool there = folder && access(folder, W_OK) == 0;
-  free(folder);
-  return there;
-}
-
 static bool write_output(const char *output, const struct tide_mods_text *text) {
   char *temporary;
   if (!output) {
     bool good = write_all(STDOUT_FILENO, text);
     if (!good) tide_tool_error("stdout: %s", strerror(errno));
     return good;
-  }
-  if (!has_folder(output)) {
-    tide_tool_error("%s: %s", output, strerror(errno));
-    return false;
   }
   int to = tide_tool_begin_file(output, &temporary);
   bool good = to >= 0 && write_all(to, text);

@@ -121,9 +121,12 @@ static void say_good(const struct settings *settings, const struct tide_mods_run
   if (settings->quiet) return;
   if (settings->explore > 1)
     printf("%llu schedules, all well\n", (unsigned long long)settings->explore);
-  printf("%u CTAs, %u threads: %llu instructions, %llu windows, %llu tiles in them\n", stats->ctas,
-         stats->threads, (unsigned long long)stats->instructions,
-         (unsigned long long)stats->windows, (unsigned long long)stats->tiles);
+  printf("%u CTA%s, %u thread%s: %llu instruction%s, %llu window%s, %llu tile%s in them\n",
+         stats->ctas, tide_tool_plural(stats->ctas), stats->threads,
+         tide_tool_plural(stats->threads), (unsigned long long)stats->instructions,
+         tide_tool_plural(stats->instructions), (unsigned long long)stats->windows,
+         tide_tool_plural(stats->windows), (unsigned long long)stats->tiles,
+         tide_tool_plural(stats->tiles));
   if (launch->check) printf("%s: right\n", launch->check);
 }
 
@@ -136,8 +139,9 @@ static int run_all(struct settings *settings, struct tide_context *context) {
     launch->params.seed = first + i;
     if (!tide_mods_launch_run(launch, context, &stats)) {
       if (settings->explore > 1)
-        tide_tool_error("with --seed %llu, after %llu schedules that were well",
-                        (unsigned long long)launch->params.seed, (unsigned long long)i);
+        tide_tool_error("with --seed %llu, after %llu schedule%s well",
+                        (unsigned long long)launch->params.seed, (unsigned long long)i,
+                        i == 1 ? " that was" : "s that were");
       return TIDE_EXIT_FAILED;
     }
   }

@@ -100,8 +100,8 @@ static void print_path(struct tide_sim_job *job, const struct tide_sim_outcome *
   uint64_t all = outcome->result->makespan;
   struct share shares[SHARES_MOST] = {{.count = 0}};
   size_t count = share_out(job->program.plan, outcome->simulation, shares);
-  printf("  longest path    %zu operations, tracked: bodies %.1f %%", path->operations,
-         percent(path->bodies, all));
+  printf("  longest path    %zu operation%s, tracked: bodies %.1f %%", path->operations,
+         tide_tool_plural(path->operations), percent(path->bodies, all));
   printf(", waiting for a hand %.1f %%", percent(path->hands, all));
   if (path->latency) printf(", signals on their way %.1f %%", percent(path->latency, all));
   if (path->waits) printf(", price of waits %.1f %%", percent(path->waits, all));
@@ -164,8 +164,8 @@ static void print_devices(const struct tide_plan_tables *tables,
     if (other)
       printf("%12.1f %%", percent(tide_simulation_device(other->simulation, i).busy,
                                   other->result->makespan * a.hands));
-    printf("    %llu operations, %u hand%s", (unsigned long long)a.operations, a.hands,
-           a.hands == 1 ? "" : "s");
+    printf("    %llu operation%s, %u hand%s", (unsigned long long)a.operations,
+           tide_tool_plural(a.operations), a.hands, tide_tool_plural(a.hands));
     if (a.machine) printf(", machine %u", a.machine);
     if (a.hardware_queues) print_hardware(&a);
     printf("\n");
@@ -205,8 +205,9 @@ static void print_waits(const struct tide_sim_outcome *tracked,
       printf("      and %llu for recycled buffers\n", (unsigned long long)run->reuse_waits);
   }
   if (other && other->mode == TIDE_RUN_BARRIER)
-    printf("    all queues were joined %llu times\n",
-           (unsigned long long)other->result->run.barriers);
+    printf("    all queues were joined %llu time%s\n",
+           (unsigned long long)other->result->run.barriers,
+           tide_tool_plural(other->result->run.barriers));
 }
 
 static bool runs_ahead(const struct tide_sim_outcome *outcome) {
@@ -232,7 +233,8 @@ static void print_kept(const struct tide_sim_outcome *tracked) {
   printf("                   %11llu%12llu%12llu\n", (unsigned long long)sched->native_waits,
          (unsigned long long)sched->barriers, (unsigned long long)sched->reached_waits);
   if (sched->ran_in_vain)
-    printf("      %llu operations ran in vain\n", (unsigned long long)sched->ran_in_vain);
+    printf("      %llu operation%s ran in vain\n", (unsigned long long)sched->ran_in_vain,
+           tide_tool_plural(sched->ran_in_vain));
 }
 
 static void print_memory(const struct tide_sim_outcome *tracked,
@@ -294,10 +296,11 @@ bool tide_sim_print(struct tide_sim_job *job, const struct tide_sim_outcome *tra
                     const struct tide_sim_unlimited *unlimited) {
   const struct tide_plan_tables *tables = tide_plan_tables(job->program.plan);
   printf("%s\n", job->program.path);
-  printf("  simulated       %llu operations on %zu queue%s of %zu device%s, seed %llu\n",
-         (unsigned long long)tracked->result->operations, tables->queue_count,
-         tables->queue_count == 1 ? "" : "s", tables->device_count,
-         tables->device_count == 1 ? "" : "s", (unsigned long long)job->params.seed);
+  printf("  simulated       %llu operation%s on %zu queue%s of %zu device%s, seed %llu\n",
+         (unsigned long long)tracked->result->operations,
+         tide_tool_plural(tracked->result->operations), tables->queue_count,
+         tide_tool_plural(tables->queue_count), tables->device_count,
+         tide_tool_plural(tables->device_count), (unsigned long long)job->params.seed);
   print_costs(job, tracked);
   print_times(tracked, other);
   print_devices(tables, tracked, other);

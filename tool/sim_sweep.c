@@ -111,6 +111,9 @@ static bool run_point(struct sweep *sweep, size_t series, size_t which) {
   tide_simulation_destroy(outcome.simulation);
   tide_plan_destroy(job->program.plan);
   job->program.plan = NULL;
+  if (!good)
+    tide_tool_error("--sweep: it failed with %s = %s%s%s", sweep->name, value, series ? ", " : "",
+                    series ? job->against : "");
   return good;
 }
 
@@ -224,7 +227,7 @@ bool tide_sim_sweep(struct tide_sim_job *job) {
   if (!parse_range(sweep) || !has_number(sweep, sweep->name))
     tide_tool_error("--sweep %s: expected NAME=FROM..TO, of a numeric parameter of %s", job->sweep,
                     job->program.path);
-  else if (job->plot && tide_tool_same_file(job->plot, job->program.path))
+  else if (job->plot && tide_tool_same_file(job->plot, job->program.file))
     tide_tool_error("--plot %s: the program is in this file", job->plot);
   else good = check_against(sweep) && sweep_all(sweep) && print_sweep(sweep);
   tide_tool_progress_over();

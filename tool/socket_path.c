@@ -56,7 +56,10 @@ bool tide_tool_socket(char *buffer, size_t size, bool make) {
     return false;
   }
   if (!is_own_directory(path, S_IRWXG | S_IRWXO, &stat)) {
-    if (errno) tide_tool_error("%s: %s", path, strerror(errno));
+    if (errno == ENOENT)
+      tide_tool_error("no service listens at %s/socket: %s; --socket PATH names another one", path,
+                      strerror(errno));
+    else if (errno) tide_tool_error("%s: %s", path, strerror(errno));
     else
       tide_tool_error(
           "%s: a directory of uid %u with mode 0700 is expected, not of uid %u with mode "

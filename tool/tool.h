@@ -36,7 +36,8 @@ struct tide_tool_usage {
   const char *positional; /* "FILE" */
   const char *summary;
   const struct tide_tool_option *options; /* ends with a NULL name; --help need not be listed */
-  const char *notes;                      /* printed below the options; may be NULL */
+  const char *notes;                      /* printed below the options, without a last line
+                                             feed; may be NULL */
 };
 
 struct tide_tool_arguments {
@@ -73,16 +74,32 @@ void tide_tool_print_usage(const struct tide_tool_usage *usage, FILE *to);
 /* Prints "tidemark run: message", and the way to get help. Returns TIDE_EXIT_USAGE. */
 int tide_tool_wrong_usage(const struct tide_tool_usage *usage, const char *format, ...)
     TIDE_PRINTF(2, 3);
+
+/* A hint for a mistyped word: begin, tide_suggestion_offer each candidate, print the hint. */
+struct tide_suggestion;
+struct tide_tool_hint {
+  char text[128];
+};
+struct tide_suggestion tide_tool_mistyped(const char *word, size_t length);
+/* Returns " (did you mean --check?)", or "" if no candidate is near; it lives in *out_hint. */
+const char *tide_tool_hint(const struct tide_suggestion *suggestion, const char *dashes,
+                           struct tide_tool_hint *out_hint);
+
 /* Reads bytes: "12", "64K", "2G". False if the text is no size. */
 bool tide_tool_parse_size(const char *text, uint64_t *out_size);
 bool tide_tool_parse_number(const char *text, uint64_t most, uint64_t *out_number);
 
 /* ---- console.c ---- */
 
+/* The ending of the noun behind a number. */
+static inline const char *tide_tool_plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
 /* Prints "tidemark: message" on stderr, over the progress line if there is one. */
 void tide_tool_error(const char *format, ...) TIDE_PRINTF(1, 2);
 /* Prints "satellite.tide:12:18: message". */
 void tide_tool_error_at(const char *file, const struct tide_diag *diag);
+/* Prints a finding of check mode, with its advice. */
+void tide_tool_finding_at(const char *file, const struct tide_finding *finding);
 /* Overwrites the progress line, when stderr is a terminal. */
 void tide_tool_progress(const char *format, ...) TIDE_PRINTF(1, 2);
 void tide_tool_progress_over(void);
@@ -128,7 +145,8 @@ char *tide_tool_read_input(int descriptor, size_t limit, size_t *out_length);
 struct tide_plugin_library;
 
 struct tide_tool_program {
-  const char *path;
+  const char *path; /* as messages name it: "<stdin>" for "-" */
+  const char *file; /* where it lies: "/dev/stdin" for "-" */
   char *text;
   size_t length;
   struct tide_program *program;
@@ -142,7 +160,8 @@ struct tide_tool_program {
   size_t plugin_count;
 };
 
-/* False: there were errors, which have been printed. */
+/* Reads a file; the path "-" is standard input. False: there were errors, which have been printed.
+ */
 bool tide_tool_read_text(struct tide_tool_program *program, const char *path);
 bool tide_tool_read(struct tide_tool_program *program, const char *path, bool syntax_only);
 bool tide_tool_add_plugin(struct tide_tool_program *program, const char *path);
@@ -177,8 +196,11 @@ bool tide_tool_make_folders(const char *path);
 
 /* ---- whole.c ---- */
 
-/* Opens a new file beside `path` for writing, and makes the missing folders. -1: the reason has
- * been printed. */
+/* True if a file can come to be at `path`: its folder is there, since an option that names a file
+ * makes no folders, and nothing but a regular file is in the way. False: the reason has been
+ * printed. */
+bool tide_tool_can_write(const char *path);
+/* Opens a new file beside `path` for writing. -1: the reason has been printed. */
 int tide_tool_begin_file(const char *path, char **out_temporary);
 /* Closes a file, and gives it its name if it is good. False otherwise: the file is removed, and the
  * error of errno has been printed (0: was printed before). A descriptor of -1 is allowed. */
@@ -195,7 +217,7 @@ bool tide_tool_make_inputs(const struct tide_tool_program *program);
  * first. */
 bool tide_tool_use_image(struct tide_tool_program *program, const char *path);
 /* Makes smooth hills with fields, 8 bits a pixel; the same for the same seed. The file appears by
- * rename. */
+ * rename, in a folder that is there. */
 bool tide_tool_make_terrain(const char *path, uint64_t width, uint64_t height, uint64_t seed);
 
 #endif

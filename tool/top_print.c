@@ -65,7 +65,8 @@ static void text_client(struct page *page, const struct tide_session_client_stat
           (unsigned long long)c->broken, (unsigned long long)c->missed, c->timelines, c->parts,
           c->waits, (unsigned long long)c->bytes, (unsigned long long)c->commands,
           (unsigned long long)c->refused, c->trusted ? "  trusted" : "");
-  if (c->paced) fprintf(to, "  paced %llu times", (unsigned long long)c->paced);
+  if (c->paced)
+    fprintf(to, "  paced %llu time%s", (unsigned long long)c->paced, tide_tool_plural(c->paced));
   fputc('\n', to);
 }
 
@@ -102,14 +103,15 @@ static void text_timeline(struct page *page, const struct tide_session_timeline_
             (unsigned long long)t->value, (unsigned long long)t->newest,
             (unsigned long long)t->owed, (unsigned long long)t->queued,
             (unsigned long long)t->broken, t->cut ? " or more" : "");
-  if (t->parts) fprintf(to, "  %u parts", t->parts);
+  if (t->parts) fprintf(to, "  %u part%s", t->parts, tide_tool_plural(t->parts));
   if (t->owed) text_due(page, t->oldest_deadline);
   fputc('\n', to);
 }
 
 static void text_waits(struct page *page, const char *text) {
-  fprintf(page->to, "%llu clients, %llu promises outstanding\n", (unsigned long long)page->clients,
-          (unsigned long long)page->outstanding);
+  fprintf(page->to, "%llu client%s, %llu promise%s outstanding\n",
+          (unsigned long long)page->clients, tide_tool_plural(page->clients),
+          (unsigned long long)page->outstanding, tide_tool_plural(page->outstanding));
   if (text[0]) fprintf(page->to, "\n%s", text);
 }
 

@@ -1,11 +1,13 @@
 /* The private directory of `tidemark vulkan`, and the files of a run in it.
  *
  *   $TMPDIR/tidemark-vulkan-XXXXXX/
- *     run/               the layer writes here: PID.report, PID.order, PID.trace
- *     NAME.stdout ...    outputs that are compared
+ *     run/               the layer's manifest; the layer writes here: PID.report, PID.order,
+ * PID.trace NAME.stdout ...    outputs that are compared
  *
  * The program may write there, too: links are not followed, and only regular files are read. */
 #include "tool/vulkan_session.h"
+
+#include "layer/build_id.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -57,7 +59,7 @@ bool tide_vulkan_directory_clean(const struct tide_vulkan_directory *directory) 
   char run[TIDE_VULKAN_PATH_MOST];
   tide_vulkan_path(directory, "run", run);
   nftw(run, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-  if (mkdir(run, 0700) == 0) return true;
+  if (mkdir(run, 0700) == 0) return tide_vulkan_write_manifest(run);
   tide_tool_error("cannot make '%s': %s", run, strerror(errno));
   return false;
 }
@@ -167,6 +169,13 @@ bool tide_vulkan_keep_trace(const char *run, const char *to) {
   return tide_vulkan_copy_file(path, to);
 }
 
+/* --save names a folder, which is made. */
+static bool make_folders(const char *path) {
+  bool good = tide_tool_make_folders(path);
+  if (!good) tide_tool_error("cannot write '%s': %s", path, strerror(errno));
+  return good;
+}
+
 bool tide_vulkan_save(const char *run, const char *folder, const char *name) {
   static const char *const endings[] = {"report", "order"};
   bool good = true;
@@ -178,13 +187,32 @@ bool tide_vulkan_save(const char *run, const char *folder, const char *name) {
       file_path(run, processes[i], endings[e], from);
       if (count > 1) snprintf(process, sizeof process, "-%llu", (unsigned long long)processes[i]);
       snprintf(to, sizeof to, "%s/%s%s.%s", folder, name, process, endings[e]);
-      good = tide_vulkan_copy_file(from, to);
+      good = make_folders(to) && tide_vulkan_copy_file(from, to);
     }
   }
   return good;
 }
 
 /* ---- the reports of a run -------------------------------------------------------- */
+
+/* True if the report is of the layer of this tool's build. Prints what came instead. */
+static bool is_of_our_layer(const struct tide_vulkan_report *report) {
+  char file[4200];
+  if (report->build && strcmp(report->version, tide_layer_version) == 0 &&
+      strcmp(report->build, tide_layer_build) == 0)
+    return true;
+  tide_vulkan_layer_file(file, sizeof file);
+  if (report->build)
+    tide_tool_error("another layer answered: expected %s, build %s, from '%s'; came %s, build %s, "
+                    "from '%s'",
+                    tide_layer_version, tide_layer_build, file, report->version, report->build,
+                    report->file);
+  else
+    tide_tool_error("another layer answered: expected %s, build %s, from '%s'; came an older one, "
+                    "which writes no build id",
+                    tide_layer_version, tide_layer_build, file);
+  return false;
+}
 
 static bool read_report(const char *run, uint64_t process, struct tide_vulkan_report *report) {
   struct tide_diag diag = {.status = TIDE_OK};
@@ -216,8 +244,13 @@ bool tide_vulkan_reports_read(struct tide_vulkan_reports *reports, const char *r
   if (count == TIDE_VULKAN_PROCESSES_MOST)
     tide_tool_error("the reports of %zu processes are read; further ones are not", count);
   for (size_t i = 0; i < count; i++) {
-    if (read_report(run, processes[i], &reports->list[reports->count])) reports->count++;
-    else reports->broken++;
+    struct tide_vulkan_report *report = &reports->list[reports->count];
+    bool is_read = read_report(run, processes[i], report),
+         is_ours = is_read && is_of_our_layer(report);
+    if (is_read && !is_ours) tide_vulkan_report_fini(report);
+    reports->count += is_ours;
+    reports->broken += !is_ours;
+    reports->foreign += is_read && !is_ours;
   }
   return true;
 }

@@ -165,7 +165,7 @@ bool tide_vulkan_explore_once(struct tide_vulkan_exploration *e,
   *out_reports = (struct tide_vulkan_reports){.list = NULL};
   if (!tide_vulkan_targets_remove(&e->targets, false)) return false;
   if (!run_program(e, extra, limit_ns, output, &out_outcome->ending)) return false;
-  if (!tide_vulkan_reports_read(out_reports, run)) return false;
+  if (!tide_vulkan_reports_read(out_reports, run) || out_reports->foreign) return false;
   return judge_run(e, output, out_reports, out_outcome);
 }
 

@@ -66,6 +66,7 @@ struct tide_vulkan_summary {
   struct tide_vulkan_totals counts, limits, schedules;
   struct tide_vulkan_found *findings;
   size_t finding_count, finding_capacity;
+  char *layer; /* the file of the layer; NULL: no report came */
   bool is_cut; /* limits or findings beyond the bounds were dropped */
 };
 

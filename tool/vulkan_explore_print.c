@@ -117,7 +117,7 @@ static void print_shrunk(const struct tide_vulkan_exploration *e, FILE *to) {
             shrunk->order, e->job->program[0]);
       break;
   }
-  fprintf(to, "    found in %u runs%s\n", shrunk->runs,
+  fprintf(to, "    found in %u run%s%s\n", shrunk->runs, tide_tool_plural(shrunk->runs),
           shrunk->is_cut_short ? ", the most; a longer search might find less" : "");
 }
 
@@ -126,7 +126,8 @@ static void print_verdict(const struct tide_vulkan_exploration *e, FILE *to) {
   for (size_t i = 0; i < e->outcome_count; i++) failed += e->outcomes[i].failures != 0;
   if (e->interrupt) fprintf(to, "ended by signal %d before all runs were made\n", e->interrupt);
   else if (e->verdict == TIDE_VULKAN_FOUND)
-    fprintf(to, "found: %zu of %zu runs failed\n", failed, e->outcome_count);
+    fprintf(to, "found: %zu of %zu run%s failed\n", failed, e->outcome_count,
+            tide_tool_plural(e->outcome_count));
   else if (e->verdict == TIDE_VULKAN_CLEAN) fputs("nothing found\n", to);
   else if (e->verdict == TIDE_VULKAN_NOT_EXPLORED) fprintf(to, "not explored: %s\n", e->reason);
   else if (e->verdict == TIDE_VULKAN_NOT_COMPARABLE) fprintf(to, "not compared: %s\n", e->reason);
@@ -138,6 +139,7 @@ void tide_vulkan_print_exploration(const struct tide_vulkan_exploration *e, FILE
   if (e->outcome_count) {
     if (e->plain.number)
       fprintf(to, "without the layer, too, the exit status is %d\n", e->plain.number);
+    if (e->summary.layer) tide_vulkan_print_layer(e->summary.layer, "", to);
     for (size_t i = 0; i < e->summary.finding_count; i++)
       print_finding(&e->summary.findings[i], to);
     for (size_t i = 0; i < e->summary.limits.count; i++)

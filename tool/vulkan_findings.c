@@ -95,7 +95,8 @@ static bool add_total(struct tide_vulkan_summary *summary, struct tide_vulkan_to
 
 static bool add_report(struct tide_vulkan_summary *summary, const struct tide_vulkan_report *report,
                        uint64_t seed) {
-  bool good = true;
+  if (!summary->layer) summary->layer = strdup(report->file);
+  bool good = summary->layer != NULL;
   for (size_t i = 0; i < report->count_count && good; i++)
     good = add_total(summary, &summary->counts, report->counts[i].name, report->counts[i].number);
   for (size_t i = 0; i < report->line_count && good; i++) {
@@ -126,6 +127,7 @@ void tide_vulkan_summary_free(struct tide_vulkan_summary *summary) {
     free(summary->findings[i].seeds);
   }
   free(summary->findings);
+  free(summary->layer);
 }
 
 uint64_t tide_vulkan_summary_count(const struct tide_vulkan_summary *summary, const char *name) {

@@ -1,6 +1,8 @@
 /* The reports of `tidemark vulkan` as JSON. */
 #include "tool/vulkan_explore.h"
 
+#include "layer/build_id.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,12 +48,23 @@ static void put_lines(struct tide_json *json, const char *key,
   tide_json_close(json, ']');
 }
 
+/* Puts the identity of the layer: the tool has refused the reports of any other one. */
+static void put_layer(struct tide_json *json, const char *file) {
+  tide_json_open(json, "layer", '{');
+  tide_json_text(json, "version", tide_layer_version);
+  tide_json_text(json, "build", tide_layer_build);
+  tide_json_text(json, "file", file);
+  tide_json_close(json, '}');
+}
+
 static void put_report(struct tide_json *json, const struct tide_vulkan_report *report) {
   tide_json_open(json, NULL, '{');
   tide_json_number(json, "process", report->process);
   tide_json_text(json, "name", report->name);
   tide_json_text(json, "mode", report->mode);
+  put_layer(json, report->file);
   tide_json_text(json, "reason", report->reason);
+  put_lines(json, "verdict", report, TIDE_VULKAN_LINE_VERDICT, NULL, NULL);
   put_lines(json, "devices", report, TIDE_VULKAN_LINE_DEVICE, NULL, NULL);
   tide_json_open(json, "counts", '{');
   for (size_t i = 0; i < report->count_count; i++)
@@ -173,6 +186,7 @@ void tide_vulkan_json_exploration(const struct tide_vulkan_exploration *e, FILE 
   tide_json_text(&json, "result", e->interrupt ? "stopped" : verdicts[e->verdict]);
   if (e->reason[0]) tide_json_text(&json, "reason", e->reason);
   tide_vulkan_json_ending(&json, "without_layer", &e->plain);
+  if (e->summary.layer) put_layer(&json, e->summary.layer);
   tide_json_open(&json, "runs", '[');
   for (size_t i = 0; i < e->outcome_count; i++) put_outcome(&json, &e->outcomes[i]);
   tide_json_close(&json, ']');

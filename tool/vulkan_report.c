@@ -99,6 +99,20 @@ static enum tide_status read_mode(struct parser *parser, char *rest) {
   return TIDE_OK;
 }
 
+/* Reads "layer VERSION BUILD FILE". */
+static enum tide_status read_layer(struct parser *parser, char *rest) {
+  struct tide_vulkan_report *report = parser->report;
+  char *version = cut_word(&rest), *build = cut_word(&rest);
+  if (report->build) return REFUSE(parser, version, "a second 'layer': one is expected");
+  if (!*version) return REFUSE(parser, version, "the layer's version is missing");
+  if (!is_word(build)) return REFUSE(parser, build, "a build id is expected, not '%s'", build);
+  if (!*rest) return REFUSE(parser, rest, "the layer's file is missing");
+  report->version = version;
+  report->build = build;
+  report->file = rest;
+  return TIDE_OK;
+}
+
 static enum tide_status read_reason(struct parser *parser, char *rest) {
   static const char *const reasons[] = {"exit", "request", "lost", NULL};
   if (parser->report->reason) return REFUSE(parser, rest, "a second 'reason': one is expected");
@@ -153,6 +167,11 @@ static enum tide_status read_limit(struct parser *parser, char *rest) {
   return add_line(parser, (struct tide_vulkan_line){TIDE_VULKAN_LINE_LIMIT, NULL, 0, rest});
 }
 
+static enum tide_status read_verdict(struct parser *parser, char *rest) {
+  if (!*rest) return REFUSE(parser, rest, "the verdict's text is missing");
+  return add_line(parser, (struct tide_vulkan_line){TIDE_VULKAN_LINE_VERDICT, NULL, 0, rest});
+}
+
 static enum tide_status read_text(struct parser *parser, char *rest) {
   return add_line(parser, (struct tide_vulkan_line){TIDE_VULKAN_LINE_TEXT, NULL, 0, rest});
 }
@@ -197,10 +216,11 @@ static const struct {
   const char *key;
   enum tide_status (*read)(struct parser *parser, char *rest);
 } keys[] = {
-    {"process", read_process}, {"mode", read_mode},   {"reason", read_reason},
-    {"device", read_device},   {"count", read_count}, {"schedule", read_schedule},
-    {"finding", read_finding}, {"limit", read_limit}, {"text", read_text},
-    {"edge", read_edge},       {"wait", read_wait},   {"end", read_end},
+    {"process", read_process},   {"mode", read_mode},       {"layer", read_layer},
+    {"reason", read_reason},     {"device", read_device},   {"count", read_count},
+    {"schedule", read_schedule}, {"finding", read_finding}, {"limit", read_limit},
+    {"text", read_text},         {"edge", read_edge},       {"wait", read_wait},
+    {"verdict", read_verdict},   {"end", read_end},
 };
 
 /* ---- lines ----------------------------------------------------------------------- */

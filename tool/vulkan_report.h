@@ -14,6 +14,7 @@
 /* ---- vulkan_report.c ---- */
 
 enum tide_vulkan_line_kind {
+  TIDE_VULKAN_LINE_VERDICT,
   TIDE_VULKAN_LINE_DEVICE,
   TIDE_VULKAN_LINE_FINDING,
   TIDE_VULKAN_LINE_LIMIT,
@@ -37,7 +38,8 @@ struct tide_vulkan_count {
 struct tide_vulkan_report {
   uint64_t process;
   const char *name, *mode, *reason;
-  const char *schedule; /* hexadecimal digits; NULL: none */
+  const char *version, *build, *file; /* the layer's identity; NULL: an older layer wrote none */
+  const char *schedule;               /* hexadecimal digits; NULL: none */
   struct tide_vulkan_count counts[TIDE_VULKAN_COUNTS_MOST];
   size_t count_count;
   struct tide_vulkan_line *lines; /* sorted as in the file */

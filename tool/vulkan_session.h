@@ -65,8 +65,8 @@ void tide_vulkan_directory_remove(struct tide_vulkan_directory *directory);
 #define TIDE_VULKAN_PATH_MOST 640
 const char *tide_vulkan_path(const struct tide_vulkan_directory *directory, const char *name,
                              char *buffer);
-/* Empties DIRECTORY/run, where the layer writes, or makes it. False: the reason has been
- * printed. */
+/* Empties or makes DIRECTORY/run, where the layer writes, and puts the layer's manifest there.
+ * False: the reason has been printed. */
 bool tide_vulkan_directory_clean(const struct tide_vulkan_directory *directory);
 /* Lists the processes that have a file PID.ENDING in `run`, in ascending order, at most
  * TIDE_VULKAN_PROCESSES_MOST. */
@@ -85,7 +85,8 @@ bool tide_vulkan_save(const char *run, const char *folder, const char *name);
 struct tide_vulkan_reports {
   struct tide_vulkan_report *list;
   size_t count;
-  size_t broken; /* files with errors; each error has been printed */
+  size_t broken;  /* files with errors, and `foreign`; each error has been printed */
+  size_t foreign; /* reports of another layer than this tool's */
 };
 
 /* Reads all reports of `run`. False: out of memory, which has been printed. */
@@ -112,6 +113,11 @@ struct tide_vulkan_extra {
 char **tide_vulkan_environment(const struct tide_vulkan_job *job, const char *run,
                                const struct tide_vulkan_extra *extra);
 void tide_vulkan_environment_free(char **environment);
+/* Returns the path of the layer's file. */
+const char *tide_vulkan_layer_file(char *buffer, size_t size);
+/* Writes the manifest that makes the loader load this layer and no other. False: the reason has
+ * been printed. */
+bool tide_vulkan_write_manifest(const char *run);
 /* Prints the possible causes of a run without a report, and how to check each. */
 void tide_vulkan_explain_silence(const struct tide_vulkan_job *job);
 
@@ -178,6 +184,7 @@ int tide_vulkan_ending_status(const struct tide_vulkan_ending *ending);
 /* ---- vulkan_print.c, vulkan_json.c ---- */
 
 void tide_vulkan_print_report(const struct tide_vulkan_report *report, FILE *to);
+void tide_vulkan_print_layer(const char *file, const char *indent, FILE *to);
 /* Prints the lines of a kind, one below the other. */
 void tide_vulkan_print_lines(const struct tide_vulkan_report *report,
                              enum tide_vulkan_line_kind kind, const char *indent, FILE *to);

@@ -9,15 +9,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* True if the file's folder is there. Else the reason has been printed. */
+static bool has_folder(const char *path) {
+  struct stat info;
+  const char *slash = strrchr(path, '/');
+  if (!slash || slash == path) return true;
+  char *folder = strndup(path, (size_t)(slash - path));
+  if (!folder) tide_tool_error("cannot write '%s': out of memory", path);
+  else if (stat(folder, &info) != 0)
+    tide_tool_error("cannot write '%s': its folder '%s': %s", path, folder, strerror(errno));
+  else if (!S_ISDIR(info.st_mode))
+    tide_tool_error("cannot write '%s': '%s' is no folder", path, folder);
+  else {
+    free(folder);
+    return true;
+  }
+  free(folder);
+  return false;
+}
+
 /* Refuses anything but a regular file: a rename would replace /dev/null or a pipe by a file. */
-static bool is_refused(const char *path) {
+bool tide_tool_can_write(const char *path) {
   struct stat info;
   bool there = stat(path, &info) == 0;
   if (there && S_ISDIR(info.st_mode)) tide_tool_error("cannot write '%s': it is a folder", path);
   else if (there && !S_ISREG(info.st_mode))
     tide_tool_error("cannot write '%s': it is no regular file", path);
-  else return false;
-  return true;
+  else return there || has_folder(path);
+  return false;
 }
 
 static int open_temporary(const char *path, char **out_temporary) {
@@ -40,8 +59,8 @@ static int open_temporary(const char *path, char **out_temporary) {
 
 int tide_tool_begin_file(const char *path, char **out_temporary) {
   *out_temporary = NULL;
-  if (is_refused(path)) return -1;
-  int descriptor = tide_tool_make_folders(path) ? open_temporary(path, out_temporary) : -1;
+  if (!tide_tool_can_write(path)) return -1;
+  int descriptor = open_temporary(path, out_temporary);
   if (descriptor < 0) tide_tool_error("cannot write '%s': %s", path, strerror(errno));
   return descriptor;
 }

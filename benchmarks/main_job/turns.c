@@ -1,6 +1,7 @@
-/* turns TIDEMARK PROGRAM BY_HAND INPUT FOLDER [WIDTH HEIGHT]: runs `TIDEMARK run PROGRAM` and the
- * hand-written program in turns, for some seconds, and prints a table. The outputs are compared,
- * and removed again. */
+/* turns TIDEMARK PROGRAM BY_HAND INPUT FOLDER [WIDTH HEIGHT [PAIRS]]: runs `TIDEMARK run PROGRAM`
+ * and the hand-written program in turns, at most PAIRS times each or for some seconds, and prints a
+ * table. Its form is the same for each number of pairs. The outputs are compared, and removed
+ * again. */
 #include "measured_process.h"
 
 #include "../statistics.h"
@@ -46,13 +47,13 @@ static void print_table(struct turns *turns) {
   for (uint32_t i = 0; i < turns->pairs; i++)
     ratios[i] = turns->values[BY_HAND][PROCESS_TIME][i] / turns->values[OURS][PROCESS_TIME][i];
   struct spread ratio = summarize(ratios, turns->pairs);
-  double bound = lower_bound(ratios, turns->pairs);
+  struct bound bound = lower_bound(ratios, turns->pairs);
   printf("  whole processes       time, quartiles                     switches        memory\n");
   print_side(turns, OURS, "tidemark run");
   print_side(turns, BY_HAND, "by hand");
-  printf("    the ratio         %.2f", 1 / ratio.median);
-  if (bound > 0) printf(", at most %.2f with 95 %%", 1 / bound);
-  printf("  (%u pairs in turns; the same bytes)\n", (unsigned)turns->pairs);
+  printf(
+      "    the ratio         %.2f, at most %.2f with %u %%  (pairs in turns: %u; the same bytes)\n",
+      1 / ratio.median, 1 / bound.value, bound.percent, (unsigned)turns->pairs);
 }
 
 /* Remembers the command lines of both. */
@@ -72,14 +73,15 @@ static void set_commands(struct turns *turns, int argc, char **argv) {
 
 int main(int argc, char **argv) {
   static struct turns turns;
-  if (argc != 6 && argc != 8) return 2;
+  uint32_t most = argc == 9 ? (uint32_t)atoi(argv[8]) : PAIRS_MOST;
+  if ((argc != 6 && argc != 8 && argc != 9) || most < 1 || most > PAIRS_MOST) return 2;
   for (int side = 0; side < SIDES; side++) {
     snprintf(turns.folders[side], PROCESS_PATH, "%s/%s", argv[5], side ? "by-hand" : "tidemark");
     if (mkdir(turns.folders[side], 0777) != 0 && errno != EEXIST) return 1;
   }
   set_commands(&turns, argc, argv);
   bool good = true;
-  for (double took = 0; good && turns.pairs < PAIRS_MOST && took < time_most;)
+  for (double took = 0; good && turns.pairs < most && took < time_most;)
     good = run_pair(&turns, &took);
   for (int side = 0; side < SIDES; side++) {
     process_remove_outputs(turns.folders[side]);

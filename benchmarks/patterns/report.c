@@ -244,7 +244,8 @@ static bool write_tables(struct report *r) {
           : s->quick ? 1
                      : 3);
   if (s->wrong)
-    fprintf(r->file, "**%u runs were wrong; the first: %s.**\n\n", (unsigned)s->wrong, s->said);
+    fprintf(r->file, "**%u run%s wrong; the first: %s.**\n\n", (unsigned)s->wrong,
+            s->wrong == 1 ? " was" : "s were", s->said);
   figures_each(s, table_figure, r);
   fputs("**Left out.**\n\n", r->file);
   each_missing(r, table_missing);
@@ -315,8 +316,8 @@ int report_write(const struct options *o) {
   figures_each(s, say_where, &r);
   if (good) printf("%s/report.md, grid.md, report.json and a drawing for each figure\n", r.folder);
   if (s->wrong)
-    fprintf(stderr, "tidemark patterns: %u runs were wrong; the first: %s\n", (unsigned)s->wrong,
-            s->said);
+    fprintf(stderr, "tidemark patterns: %u run%s wrong; the first: %s\n", (unsigned)s->wrong,
+            s->wrong == 1 ? " was" : "s were", s->said);
   good = good && !s->wrong;
   study_free(s);
   return good ? 0 : 1;

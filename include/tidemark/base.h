@@ -90,7 +90,7 @@ struct tide_failure {
   enum tide_status status;
   int32_t code;       /* the system's error: an errno, or a driver's number; 0: none */
   uint64_t sequence;  /* the operation's number in its queue; 0: no operation failed */
-  char operation[32]; /* labels; "": none */
+  char operation[32]; /* labels, or names instead (context.h); "": no operation failed */
   char queue[32];
   char device[32];
   char text[160]; /* a single line: the error, its location, and the expected state */
@@ -220,7 +220,7 @@ struct tide_event {
   uint64_t value;     /* timeline value, or bytes for ALLOC and FREE */
   const void *object; /* the timeline, queue or buffer; for identity only */
   const void *operation; /* identity of the operation while it lives */
-  const char *label;     /* the label of the operation, or of the object; may be NULL */
+  const char *label;     /* the label, or the name, of the operation or object; may be NULL */
   const char *object_label;
   uint64_t cause_axis; /* WAIT_CLASS: the record's signaller; ALLOC, GAP: the signaller of the
                           buffer's past; KEPT: the awaited operation; 0 = none */

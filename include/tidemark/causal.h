@@ -293,7 +293,8 @@ struct tide_tracker_params {
   const struct tide_platform *platform;
 };
 
-/* Creates a tracker; a context creates its own. Both pointers are required. TIDE_NOMEM. */
+/* Creates a tracker; a context creates its own. Both pointers are required. TIDE_NOMEM;
+ * TIDE_INVALID: struct_size is missing. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_tracker_create(const struct tide_tracker_params *params, struct tide_tracker **out_tracker);
 /* Destroys the tracker. No wait may be pending. NULL is fine. */

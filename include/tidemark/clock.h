@@ -51,7 +51,8 @@ struct tide_clock_params {
   void *user;
 };
 
-/* Creates a clock. NULL params select the defaults. TIDE_NOMEM. */
+/* Creates a clock. NULL params select the defaults. TIDE_NOMEM; TIDE_INVALID: struct_size is
+ * missing. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_clock_create(const struct tide_allocator *allocator,
                                                             const struct tide_clock_params *params,
                                                             struct tide_clock **out_clock);

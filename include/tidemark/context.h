@@ -21,6 +21,13 @@
  *
  *      tide_context_create(TIDE_PARAMS(tide_context_params, .frontier_capacity = 32), &context);
  *
+ * Labels. Objects and operations take a label, for messages, events and traces. It is copied and
+ * cut to 31 bytes, never inside a character; control characters, line separators and bytes that are
+ * no UTF-8 become '?'. So each message is one line. Without a label (NULL or ""), an object is
+ * called by its kind and its number in the context, "queue 3" (a buffer by its number in the pool),
+ * and an operation by its body and its number in the queue: "blur #7", or "empty #7" without a
+ * body.
+ *
  * Threads: any. Destroy must not overlap another call with the context or its objects.
  *
  * Source: docs/architecture.md.
@@ -38,6 +45,52 @@ extern "C" {
  * "left"). */
 #define TIDE_PARAMS(type, ...) (&(struct type){.struct_size = sizeof(struct type), __VA_ARGS__})
 
+/* ---- check mode ----------------------------------------------------------------- */
+
+/* Check mode judges a program by its declarations: by waits, signals, uses of buffers, the order of
+ * queues, and what the submitting thread has waited for. It takes no notice of values that happen
+ * to be reached. So a run finds the errors of all runs with the same submits. It finds:
+ *
+ *   CONFLICT   two operations touch the same bytes, one writes, and nothing orders them. Of several
+ *              accesses that an operation conflicts with, those are reported whose waits suffice
+ *              for the others, too. A wait for a value orders behind each lower value that is
+ *              signalled, and behind the awaited value's own signal.
+ *   UNWRITTEN  an operation reads bytes that nothing has written. Only operations can have written
+ *              a buffer of tide_queue_alloc, unless tide_buffer_ready has returned true: then the
+ *              host may have. Other buffers count as written. A use without a range reads some of
+ *              the buffer, so that any write is enough; a use with one reads all of it.
+ *   FREE       a pool's frees_cover_uses is not true: a queue or a host frees a buffer, and a use
+ *              is not in its past. A host's past is what the thread has waited for: values, drained
+ *              queues, settled devices, tide_buffer_idle.
+ *   OTHER      a refused submit, or no memory is left; the diag says all. */
+enum tide_finding_kind {
+  TIDE_FINDING_OTHER,
+  TIDE_FINDING_CONFLICT,
+  TIDE_FINDING_UNWRITTEN,
+  TIDE_FINDING_FREE
+};
+
+struct tide_finding_operation {
+  tide_axis axis;    /* its queue's; 0: no operation */
+  uint64_t sequence; /* its number within the queue */
+  bool writes;
+  char label[32];
+};
+
+/* A finding. `diag` is the first member: the callback's pointer is one to the whole struct. */
+struct tide_finding {
+  struct tide_diag diag; /* includes the advice */
+  enum tide_finding_kind kind;
+  uint64_t count;                        /* findings alike that this one stands for */
+  struct tide_finding_operation later;   /* CONFLICT, UNWRITTEN: entered last */
+  struct tide_finding_operation earlier; /* CONFLICT, FREE */
+  char buffer[32];
+  uint64_t offset, size; /* UNWRITTEN: the first such bytes */
+  char advice[256];      /* CONFLICT: the missing wait */
+};
+
+/* ---- contexts -------------------------------------------------------------------- */
+
 /* The objects behind these pointers must outlive the context. */
 struct tide_context_params {
   size_t struct_size;
@@ -46,10 +99,9 @@ struct tide_context_params {
   const struct tide_sink *sink;           /* NULL: none */
   struct tide_lease *lease;               /* NULL: private, machine 0 */
   uint8_t frontier_capacity;              /* capacity of its frontiers, in entries; 0: 16 */
-  bool paused; /* no operation starts until tide_context_resume: shows the decisions of submission
-                  alone */
-  bool check;  /* check mode: finds missing waits and premature frees (slower, allocates) */
-  /* Called for each finding of check mode, under no lock. */
+  bool paused; /* as after tide_context_pause: shows the decisions of submission alone */
+  bool check;  /* check mode: see enum tide_finding_kind (slower, allocates) */
+  /* Called for each finding, under no lock. The diag is that of a struct tide_finding. */
   void (*finding)(void *user, const struct tide_diag *diag);
   void *finding_user;
 };
@@ -60,15 +112,19 @@ TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_context_create(const struct tide_context_params *params, struct tide_context **out_context);
 /* Destroys all objects that the context still owns, then the context. First it cancels queues and
  * fails timelines with TIDE_CANCELLED, so that waits end and calls of timepoints run inside this
- * call. Then it blocks until running bodies, transfers and fibers have ended. Such a call, body or
- * fiber may wait for, query and signal timelines, and must use no other object. Not from a body or
+ * call. Then it blocks until running bodies, transfers and fibers have ended, and until threads
+ * that block in waits have left these. Such a call, body or fiber may wait for, query and signal
+ * timelines, and must use no other object. Not from a body or
  * callback of the context. Objects of tidemark-lang and tidemark-mods must be destroyed before.
  * NULL is fine. */
 TIDE_API void tide_context_destroy(struct tide_context *context);
 
-/* Pauses the start of operations. Running bodies end, and submits are still accepted. */
+/* Pauses the start of operations, also of those without a body and of a channel's commands: none
+ * ends, unless it has failed or was cancelled. Running bodies end, and submits are still accepted.
+ */
 TIDE_API void tide_context_pause(struct tide_context *context);
-/* Allows ready operations to start: kicks the backends. */
+/* Allows operations to start: at once those without a body, in the order in which they entered; the
+ * others as the backends, which are kicked, take them. */
 TIDE_API void tide_context_resume(struct tide_context *context);
 
 struct tide_context_stats {

@@ -29,7 +29,8 @@ struct tide_cpu_params {
 };
 
 /* Opens a cpu device: in-order, with bodies that have a host function. NULL params select the
- * defaults. TIDE_INVALID: too many workers; TIDE_NOMEM, also if no thread can be started. */
+ * defaults. TIDE_INVALID: struct_size is missing, or too many workers; TIDE_NOMEM, also if no
+ * thread can be started. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_cpu_open(struct tide_context *context,
                                                         const struct tide_cpu_params *params,
                                                         struct tide_device **out_device);

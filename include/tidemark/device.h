@@ -40,7 +40,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_close_until(struct tide_de
  * nothing itself. TIDE_TIMEOUT: the deadline passed first, as happens while a queue is left. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_settle(struct tide_device *device,
                                                              uint64_t deadline);
-/* Returns the label; "": a custom backend opened without a label. Lives as long as the device. */
+/* Returns the label, or the name instead (context.h). Lives as long as the device. */
 TIDE_API const char *tide_device_label(const struct tide_device *device);
 /* Returns TIDE_OK, or the status with which the device was lost. */
 TIDE_API enum tide_status tide_device_status(struct tide_device *device);

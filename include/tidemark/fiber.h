@@ -59,8 +59,8 @@ struct tide_crew_params {
 };
 
 /* Creates a crew and starts its carriers, with the caller's signal mask. NULL params select the
- * defaults. TIDE_NOMEM: no memory, address space or threads; TIDE_INVALID: more than
- * TIDE_CARRIERS_MAX or TIDE_FIBERS_MAX, or a CPU that this process may not use. */
+ * defaults. TIDE_NOMEM: no memory, address space or threads; TIDE_INVALID: struct_size is missing,
+ * more than TIDE_CARRIERS_MAX or TIDE_FIBERS_MAX, or a CPU that this process may not use. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_crew_create(struct tide_context *context,
                                                            const struct tide_crew_params *params,
                                                            struct tide_crew **out_crew);

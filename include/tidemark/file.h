@@ -67,7 +67,7 @@ struct tide_file_params {
 
 /* Opens a file device: not in-order, axes of domain storage, with bodies that have struct
  * tide_file_ops. Without io_uring in the kernel it uses threads. NULL params select the defaults.
- * TIDE_INVALID: too deep; TIDE_FULL: no descriptors left; TIDE_NOMEM. */
+ * TIDE_INVALID: struct_size is missing, or too deep; TIDE_FULL: no descriptors left; TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_file_open(struct tide_context *context,
                                                          const struct tide_file_params *params,
                                                          struct tide_device **out_device);

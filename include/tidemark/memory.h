@@ -23,7 +23,10 @@
  *      device, for the missing epochs. Such a wait is for execution only: it ends when the
  *      signaller has finished, with any status, and imports the signaller's frontier;
  *   4. without a limit, fresh memory beyond the budget;
- *   5. TIDE_NOMEM. The statistics show the limit and the users of the memory.
+ *   5. fresh memory in place of *idle* chunks, whose bytes are all free and whose users have
+ *      finished: these go back to the source;
+ *   6. TIDE_NOMEM. Then the size and the busy bytes together exceed the limit, or the source has no
+ *      more. So an idle pool serves any size within its limit. The statistics show both.
  *
  * The budget is the pool's `limit`, if one is set; all memory taken from the source counts towards
  * a limit. Otherwise the budget is twice the peak of live blocks, at least 64 MiB. Blocks that were
@@ -34,8 +37,9 @@
  * blocks (in a test with sizes up to 32 MiB, four times the peak in all).
  *
  * A host position (NULL) cannot wait on a device. For it, step 3 is a finished block, or a run of
- * finished neighbours, of all. Fresh memory beyond the budget is next, and an unfinished block
- * last. So a pool needs a limit if hosts free memory faster than devices finish with it.
+ * finished neighbours, of all. Fresh memory beyond the budget and in place of idle chunks is next,
+ * and an unfinished block last. So a pool needs a limit if hosts free memory faster than devices
+ * finish with it.
  *
  * TIDE_POOL_WAIT_FIRST swaps steps 2 and 3, and step 1 examines 16 blocks. The pool then takes the
  * least memory, at the price of waits between queues.
@@ -114,6 +118,7 @@ struct tide_pool_stats {
   uint64_t live_buffers;
   uint64_t live_bytes, peak_bytes;    /* requested bytes of live buffers */
   uint64_t source_bytes, source_peak; /* taken from the source */
+  uint64_t busy_bytes;                /* source_bytes without idle chunks */
   uint64_t source_used; /* source_bytes without the unused end of the newest chunk: the limit that
                            would have satisfied all allocations so far in the same way */
   uint64_t limit;       /* from the params; 0: none */
@@ -121,8 +126,8 @@ struct tide_pool_stats {
 };
 
 /* Creates a pool. Takes nothing from the source before the first allocation. NULL params select the
- * defaults. TIDE_NOMEM; TIDE_INVALID: an alignment that is no power of two, a source without a
- * function, an unknown policy. */
+ * defaults. TIDE_NOMEM; TIDE_INVALID: struct_size is missing, an alignment that is no power of two,
+ * a source without a function, an unknown policy. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_create(struct tide_context *context,
                                                            const struct tide_pool_params *params,
                                                            struct tide_pool **out_pool);
@@ -131,14 +136,13 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_create(struct tide_context *
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_destroy(struct tide_pool *pool);
 /* Copies the statistics, all of one moment. */
 TIDE_API void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *out_stats);
-/* Returns entirely free chunks to the source once their death frontiers have finished. Returns the
- * number of bytes. */
+/* Returns idle chunks to the source. Returns the number of bytes. */
 TIDE_API size_t tide_pool_trim(struct tide_pool *pool);
 
 /* Allocates `size` bytes (>= 1) at `position`. A host passes NULL: it knows only the tracker, and
  * calls tide_buffer_ready before it touches the memory. The buffer's owner frees it once.
- * TIDE_NOMEM: no free block fits, and the limit is reached or the source has no more; TIDE_FULL:
- * the limit of buffers. */
+ * TIDE_NOMEM: no free block fits, and the size and the busy bytes exceed the limit, or the source
+ * has no more; TIDE_FULL: the limit of buffers. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
                                                           const struct tide_position *position,
                                                           const char *label,
@@ -159,7 +163,7 @@ TIDE_API void tide_pool_free(struct tide_buffer *buffer, const struct tide_posit
 TIDE_API void *tide_buffer_data(const struct tide_buffer *buffer);
 /* Returns the requested size. */
 TIDE_API size_t tide_buffer_size(const struct tide_buffer *buffer);
-/* Returns the label; "": none. Lives as long as the buffer. */
+/* Returns the label, or the name instead (context.h). Lives as long as the buffer. */
 TIDE_API const char *tide_buffer_label(const struct tide_buffer *buffer);
 /* Returns how the allocation was satisfied; FRESH for imported memory. */
 TIDE_API enum tide_reuse tide_buffer_reuse(const struct tide_buffer *buffer);

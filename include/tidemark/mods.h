@@ -43,7 +43,8 @@ struct tide_mods_diagnostic {
   size_t source_length;
 };
 
-/* A receiver of diagnostics. All pointers in a diagnostic are valid during the call. */
+/* A receiver of diagnostics: of at most 20 errors and 20 warnings of a module, with their notes.
+ * All pointers in a diagnostic are valid during the call. */
 struct tide_mods_sink {
   void (*diagnostic)(void *self, const struct tide_mods_diagnostic *diagnostic);
   void *self;
@@ -55,7 +56,7 @@ struct tide_mods_module;
 
 struct tide_mods_params {
   size_t struct_size;
-  const struct tide_allocator *allocator; /* must outlive the module */
+  const struct tide_allocator *allocator; /* must outlive the module; NULL: malloc */
   const char *text;                       /* any bytes; must outlive the module */
   size_t length;
   const char *file;                  /* name in diagnostics; must outlive the module; NULL: "-" */
@@ -65,7 +66,8 @@ struct tide_mods_params {
 };
 
 /* Parses a module, in either of MLIR's forms. TIDE_CORRUPT: not a module, and the sink got the
- * reasons; TIDE_FULL: too long, too deep; TIDE_NOMEM. */
+ * reasons; TIDE_FULL: too long, too deep; TIDE_INVALID: struct_size is missing, and no sink
+ * is known; TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_mods_parse(const struct tide_mods_params *params,
                                                           struct tide_mods_module **out_module);
 /* Destroys the module. NULL is fine. */
@@ -194,8 +196,9 @@ struct tide_mods_run_params {
 
 /* Creates a run: parses, verifies and translates. The sink gets the reason of an error.
  * TIDE_CORRUPT; TIDE_UNSUPPORTED; TIDE_NOT_FOUND: no such kernel; TIDE_MISMATCH: the arguments do
- * not fit the kernel; TIDE_INVALID: the grid does not consist of whole clusters, or sizes beyond
- * the limits above; TIDE_EXHAUSTED: more memory than memory_max. */
+ * not fit the kernel; TIDE_INVALID: struct_size is missing (no sink is known), the grid does not
+ * consist of whole clusters, or sizes beyond the limits above; TIDE_EXHAUSTED: more memory than
+ * memory_max. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_mods_run_create(struct tide_context *context, const struct tide_mods_run_params *params,
                      struct tide_mods_run **out_run);

@@ -113,8 +113,9 @@ struct tide_points_params {
 };
 
 /* Creates a domain. A thread watches the deadlines and sleeps until the next one, unless `manual`:
- * simulated platforms have no threads. NULL params select the defaults. TIDE_NOMEM; TIDE_INVALID: a
- * capacity is too large, or deadline > longest; or the platform's error when it cannot spawn. */
+ * simulated platforms have no threads. NULL params select the defaults. TIDE_NOMEM; TIDE_INVALID:
+ * struct_size is missing, a capacity is too large, or deadline > longest; or the platform's error
+ * when it cannot spawn. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_points_create(struct tide_context *context, const struct tide_points_params *params,
                    struct tide_points **out_points);
@@ -147,7 +148,8 @@ struct tide_client_stats {
   uint32_t timelines, parts; /* currently in use */
 };
 
-/* Creates a client. NULL params select the defaults. TIDE_NOMEM. */
+/* Creates a client. NULL params select the defaults. TIDE_NOMEM; TIDE_INVALID: struct_size is
+ * missing. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_client_create(struct tide_points *points, const struct tide_client_params *params,
                    struct tide_client **out_client);
@@ -177,7 +179,8 @@ struct tide_future_params {
 
 /* Creates a timeline for promises that the host keeps itself. (tide_queue_create_future creates one
  * for promises that a queue's operations keep.) NULL params select the defaults. TIDE_NOMEM;
- * TIDE_FULL: the domain's capacity, or the client's quota; TIDE_INVALID: a capacity above 2^20. */
+ * TIDE_FULL: the domain's capacity, or the client's quota; TIDE_INVALID: struct_size is missing, or
+ * a capacity above 2^20. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_future_create(struct tide_client *client, const struct tide_future_params *params,
                    struct tide_future **out_future);

@@ -61,7 +61,7 @@ struct tide_program;
 
 struct tide_program_params {
   size_t struct_size;
-  const struct tide_allocator *allocator; /* must outlive the program and its plans */
+  const struct tide_allocator *allocator; /* must outlive the program and its plans; NULL: malloc */
   const char *text;                       /* any bytes; copied */
   size_t length;
   bool syntax_only; /* names are not resolved (for formatting); no plan can be created */
@@ -69,7 +69,7 @@ struct tide_program_params {
 
 /* Parses a text. Any input bytes give TIDE_OK, or an error and a report; never a crash. Returns the
  * status of the first error. TIDE_CORRUPT: not a program; TIDE_NOT_FOUND: an unknown name;
- * TIDE_FULL: too long or too deep; TIDE_NOMEM. */
+ * TIDE_FULL: too long or too deep; TIDE_INVALID: struct_size is missing; TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_program_parse(const struct tide_program_params *params, struct tide_report *report,
                    struct tide_program **out_program);
@@ -280,6 +280,9 @@ struct tide_plan_params {
   const struct tide_setting *settings; /* copied */
   size_t setting_count;
   uint64_t operations; /* maximum number of unrolled operations; 0: 100 million */
+  /* Called at intervals while a long program is unrolled; may be NULL. */
+  void (*progress)(void *user, uint64_t operations);
+  void *progress_user;
 };
 
 /* Creates a plan: fills in parameters, looks up bodies and checks the whole stream. Errors, in
@@ -288,7 +291,7 @@ struct tide_plan_params {
  * - TIDE_DEADLOCK: a cycle
  * - TIDE_NOT_FOUND: no such body or parameter; a wait for a value that is never signalled
  * - TIDE_MISMATCH: an argument does not fit its body
- * - TIDE_FULL: too many operations
+ * - TIDE_FULL: too many operations, or loops that turn 4 million times between two of them
  * - TIDE_INVALID */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_plan_create(const struct tide_program *program,
                                                            const struct tide_plan_params *params,

@@ -224,9 +224,9 @@ struct tide_queue_params {
   uint32_t hardware_queue;
 };
 
-/* Creates a queue. NULL params select the defaults. TIDE_NOMEM; TIDE_INVALID: a priority above 15,
- * a capacity above 2^26; TIDE_EXHAUSTED: the lease has no axis left; or the device's status when it
- * is lost. */
+/* Creates a queue. NULL params select the defaults. TIDE_NOMEM; TIDE_INVALID: struct_size is
+ * missing, a priority above 15, a capacity above 2^26; TIDE_EXHAUSTED: the lease has no axis left;
+ * or the device's status when it is lost. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_create(struct tide_device *device,
                                                             const struct tide_queue_params *params,
                                                             struct tide_queue **out_queue);
@@ -236,7 +236,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_create(struct tide_device *
  * loses this member: see tide_collective_create. Memory that an operation uses stays in use until
  * its end, which tide_device_settle awaits. The handle is invalid at once. NULL is fine. */
 TIDE_API void tide_queue_destroy(struct tide_queue *queue);
-/* Returns the label; "": none. Lives as long as the queue. */
+/* Returns the label, or the name instead (context.h). Lives as long as the queue. */
 TIDE_API const char *tide_queue_label(const struct tide_queue *queue);
 /* Returns the axis of the queue's operations, as frontiers list it. */
 TIDE_API tide_axis tide_queue_axis(const struct tide_queue *queue);
@@ -259,8 +259,9 @@ TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier
  * - TIDE_VALUE: a signal would not increase its timeline
  * - TIDE_UNORDERED: the operation is not ordered after the newest pending signaller of a timeline;
  *   the diag names both
- * - TIDE_DEADLOCK: held operations would wait for each other in a cycle, each for a value that the
- *   next is to signal, or for its predecessor in the queue
+ * - TIDE_DEADLOCK: operations would wait for each other in a cycle: each for a value that the next
+ *   is to signal, for a lower value that the next must signal first, for its predecessor in the
+ *   queue, for the other parts of its collective, or for memory
  * - TIDE_DEADLOCK also: the queue is full of held operations, none of which can enter without
  *   another submit
  * - TIDE_FULL: the capacity is exhausted; the progress timeline advances when entries become free
@@ -268,8 +269,14 @@ TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier
  * - TIDE_CANCELLED, or the device's status: the queue is being destroyed, the device is lost
  *
  * On any error nothing has changed. An error that is only found when a held operation enters fails
- * that operation, in queue order. Never blocks, never allocates (except in check mode, and for
- * capacity and history: see Memory above). */
+ * that operation, in queue order. Progress, failures and cancellations refuse no submit that is in
+ * order and would be accepted while nothing runs. Exceptions: TIDE_FULL, memory, a lost device,
+ * waits for the epoch of a cancelled held operation, which goes to a later one, and failures that a
+ * full frontier or a destroyed queue has forgotten. So behind an
+ * operation that has failed before it knew the past of what it waits for, a signal that is out of
+ * order fails its operation (TIDE_VALUE, TIDE_UNORDERED) instead of refusing the submit. Never
+ * blocks, never allocates (except in check mode, and for capacity and history: see Memory above).
+ */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_submit(struct tide_queue *queue,
                                                             const struct tide_operation *operation,
                                                             uint64_t *out_sequence,
@@ -281,15 +288,20 @@ TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_submit_wait(struct tide_queue *queue, const struct tide_operation *operation,
                        uint64_t deadline, uint64_t *out_sequence, struct tide_diag *diag);
 /* Submits several operations in order. Argument, scope, value and capacity errors refuse all of
- * them; TIDE_UNORDERED and TIDE_DEADLOCK stop at the first such operation. *out_count (may be NULL)
- * is the number of accepted operations. */
+ * them, but for value errors that fail their operation alone, as above; TIDE_UNORDERED,
+ * TIDE_DEADLOCK and a value error behind a forgotten failure stop at the first such operation.
+ * *out_count (may be NULL) is the number of accepted operations. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_submit_all(struct tide_queue *queue, const struct tide_operation *operations,
                       size_t count, size_t *out_count, struct tide_diag *diag);
 /* Cancels an operation. If it has not started it will not run, and fails with TIDE_CANCELLED in
  * queue order (a held one at once). If it runs and the device can cancel it, its waiters get
  * TIDE_CANCELLED at once; its memory stays in use until its end. TIDE_BUSY: it runs, and the device
- * cannot cancel it; TIDE_NOT_FOUND: it has finished, or never existed. */
+ * cannot cancel it; TIDE_NOT_FOUND: it has finished, or never existed.
+ *
+ * The epoch that a held operation would have had goes to the next one. A wait for the queue's
+ * progress can then come to depend on itself: its operation fails with TIDE_DEADLOCK, at its place.
+ */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_cancel(struct tide_queue *queue,
                                                             uint64_t sequence);
 /* Blocks until all operations that were submitted before have finished. Meanwhile the queue's own
@@ -315,8 +327,16 @@ TIDE_API void tide_queue_free(struct tide_queue *queue, struct tide_buffer *buff
 
 /* N queues do one thing together: one axis for all of them, one epoch per instance. The parts start
  * when all have arrived; no worker is held meanwhile. The collective's progress timeline reaches n
- * when every part of instance n has finished. Its record is a single entry, (collective axis, n);
- * the members' own records would have N. */
+ * when every part of instance n has finished. Its record is a single entry, (collective axis, n),
+ * which stands for the members' epochs up to their parts: an operation that knows it waits for none
+ * of them, and may have memory that they used.
+ *
+ * Parts in crossed orders would wait for one another for ever, and so would a part for memory that
+ * another part of its instance uses. The submit that closes such a cycle is refused
+ * (TIDE_DEADLOCK), and a pool hands out no memory behind an instance to a queue that still owes a
+ * part of it.
+ *
+ * One part that fails or is cancelled fails its instance at once: no other has to wait for it. */
 struct tide_collective;
 /* Creates a collective. The members are distinct queues of one context, of any devices, at most
  * 4096. `members` is copied.
@@ -351,8 +371,8 @@ TIDE_API struct tide_timeline *tide_collective_progress(struct tide_collective *
  *   number that describes the operation)
  * - the status of a lost member, which the diag names
  * - TIDE_FULL: as from tide_queue_submit
- * - TIDE_DEADLOCK: the part would wait for another part of its own instance (a cycle that runs
- *   through operations that are still held is not detected: the caller must avoid it) */
+ * - TIDE_DEADLOCK: the part would wait for itself, by way of operations, other collectives or
+ * memory; the diag names the cycle */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_collective_submit(struct tide_collective *collective,
                                                                  size_t member, uint64_t kind,
                                                                  const struct tide_operation *part,

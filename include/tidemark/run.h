@@ -60,6 +60,9 @@ struct tide_device_kind {
   /* Returns the source of the run's buffers, for devices whose bodies need memory of theirs; at
    * most one device of a run does. NULL: the bodies use any memory of the host. */
   const struct tide_memory_source *(*memory)(void *self, struct tide_device *device);
+  /* True if a device of this kind supports the class. NULL: the device's backend decides. A
+   * simulation needs it, since a simulated device never sees the body. */
+  bool (*takes)(void *self, const struct tide_body_class *body);
   void *self;
 };
 
@@ -158,7 +161,10 @@ struct tide_run_params {
   /* Called regularly by the executing thread. */
   void (*progress)(void *user, uint64_t submitted, uint64_t finished);
   void *progress_user;
-  /* Called by any thread, under no lock. */
+  /* The diag is that of a struct tide_finding. Findings about the same two statements are one, told
+   * when the run has ended: the first pair of operations, with their places and iterations, the
+   * `count` of pairs, and as `advice` the wait that suffices for all. Others are told at once, by
+   * any thread, under no lock. */
   void (*finding)(void *user, const struct tide_diag *diag);
   void *finding_user;
 };

@@ -26,8 +26,15 @@
  * after the refusal. After a command failed, or was refused, no later command of its channel runs
  * until tide_session_recover, except those with TIDE_DESPITE_BROKEN.
  *
- * When the service ends, or is killed, all calls return TIDE_LOST within a tenth of a second. When
- * a client ends, or is killed, its promises that are not queued break with TIDE_OWNER_DIED.
+ * When the service ends, or is killed, all calls return TIDE_LOST within a tenth of a second, but
+ * for queries and waits of points that ended before. When a client ends, or is killed, its promises
+ * that are not queued break with TIDE_OWNER_DIED. A client is the process that connected: children
+ * that it forks do not go on in its place.
+ *
+ * What ended stays so. A session holds a redeemed timeline until it destroys its name for it or
+ * closes. Its owner may destroy the timeline or end before: each point stays retired, or broken
+ * with its cause, for all holders and on every path. A holder is charged for what the service keeps
+ * of it.
  *
  * Threads: several threads may use a session. Callbacks (`call`, `refused`) run within
  * tide_session_dispatch, or within a blocking call of this session, one at a time, without a lock.
@@ -105,13 +112,28 @@ tide_service_create(const struct tide_service_params *params, struct tide_servic
  * clients, and of clients that leave at the same time. The limits are: address space (RLIMIT_AS),
  * memory (the machine's, or memory.max of its control group) and descriptors (RLIMIT_NOFILE). At a
  * limit, clients and their commands are refused. Cut to `size`; returns the length of the whole
- * text, 0 when all quotas fit. */
+ * text, 0 when all quotas fit. Not beside tide_service_run, which may change the policy. */
 TIDE_API size_t tide_service_shortages(const struct tide_service *service, char *buffer,
                                        size_t size);
-/* Serves on this thread until tide_service_stop. Blocks. */
+/* Serves on this thread until tide_service_stop or tide_service_drain. Blocks. TIDE_TIMEOUT: the
+ * time of the latter is over; TIDE_IO. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_service_run(struct tide_service *service);
 /* Makes tide_service_run return. From any thread, or a signal handler. */
 TIDE_API void tide_service_stop(struct tide_service *service);
+/* Ends the service in order. From its next round on it gives up its path, takes no client, and
+ * refuses promises, compounds and stand-ins with TIDE_LOST. tide_service_run returns as soon as all
+ * promises are kept or broken and all commands are over; after `time`, in ns, with TIDE_TIMEOUT; at
+ * tide_service_stop, at once. From any thread, or a signal handler. */
+TIDE_API void tide_service_drain(struct tide_service *service, uint64_t time);
+/* Gives the service a new policy, which it follows from its next round on. Clients that connect
+ * have the new limits, and connected ones keep theirs; `clients` and a uid's `connections` count
+ * all of them. From any thread, but not a signal handler; before tide_service_destroy. On an error
+ * the policy before it stays: TIDE_CORRUPT and TIDE_FULL, with the location; TIDE_FULL without one:
+ * the quotas need more room than the service was created with; TIDE_INVALID: a trusted domain is
+ * missing; TIDE_NOMEM. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_service_set_policy(struct tide_service *service,
+                                                                  const char *text, size_t length,
+                                                                  struct tide_diag *diag);
 /* Destroys the service. All clients get TIDE_LOST. Removes the socket and its lock, unless other
  * files have these names now. No thread may be in tide_service_run. Blocks while bodies run. NULL
  * is fine. */
@@ -136,7 +158,8 @@ struct tide_session_params {
   void *user;
 };
 
-/* Connects to a service. TIDE_LOST: no service listens there; TIDE_DENIED: the service's policy,
+/* Connects to a service. TIDE_NOT_FOUND: no service listens there, the path has no socket;
+ * TIDE_LOST: the service there is gone, and left its socket; TIDE_DENIED: the service's policy,
  * the permissions of the path, or the service's user is not trusted (nothing is sent to such a
  * service); TIDE_FULL: the service is full; TIDE_MISMATCH: another version; TIDE_TIMEOUT;
  * TIDE_INVALID: no socket is named. */
@@ -174,7 +197,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_sync(struct tide_session 
 
 /* ---- future timelines ------------------------------------------------------------------- */
 
-/* Creates a future timeline. *out_timeline is its name, with value `initial`. TIDE_FULL: the quota.
+/* Creates a future timeline. *out_timeline is its name, with value `initial`. TIDE_FULL: the quota;
+ * TIDE_INVALID: struct_size is missing.
  * Blocks for the service's answer. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_future(struct tide_session *session, const struct tide_future_params *params,
@@ -187,9 +211,10 @@ tide_session_create_channel_future(struct tide_session *session, struct tide_poi
                                    struct tide_point *out_timeline);
 /* Promises the next value; no round trip. Others may use the point's name once the service has
  * executed the call: pass it on after tide_session_sync, or after any answer. A deadline as for
- * tide_future_promise. TIDE_FULL: the capacity is used up by outstanding promises; TIDE_EXHAUSTED.
- * If the service refuses (the timeline's channel is gone: TIDE_CANCELLED), this value and all later
- * ones are broken. A refusal with TIDE_FULL or TIDE_VALUE leaves the timeline unchanged. */
+ * tide_future_promise. TIDE_FULL: the capacity is used up by outstanding promises; TIDE_EXHAUSTED:
+ * by broken values. If the service refuses (the timeline's channel is gone: TIDE_CANCELLED), this
+ * value and all later ones are broken. A refusal with TIDE_FULL or TIDE_VALUE leaves the timeline
+ * unchanged. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_promise(struct tide_session *session,
                                                                struct tide_point timeline,
                                                                uint64_t deadline,
@@ -236,8 +261,9 @@ tide_session_expression(struct tide_session *session, struct tide_point compound
 
 /* ---- queries and waits ----------------------------------------------------------------------- */
 
-/* Returns TIDE_OK: retired; TIDE_TIMEOUT: pending; or the point's error when it is broken. Usually
- * two loads. */
+/* Returns TIDE_OK: retired; TIDE_TIMEOUT: pending; or the point's error when it is broken.
+ * TIDE_NOT_FOUND: not promised, as far as the service has executed its owner's calls. Usually a few
+ * loads; the service is asked when the timeline is gone, or has many runs of broken values. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_query(struct tide_session *session,
                                                              struct tide_point point);
 /* Returns the location in shared memory of the state of the point's timeline, for
@@ -271,7 +297,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_state(struct tide_session
                                                              enum tide_point_state *out_state,
                                                              enum tide_status *out_status);
 /* Blocks until the point has ended. Returns TIDE_OK for a retired point, or the point's error;
- * TIDE_TIMEOUT: the deadline; TIDE_LOST. */
+ * TIDE_TIMEOUT: the deadline; TIDE_NOT_FOUND: not promised, as for tide_session_query; TIDE_LOST.
+ * With TIDE_NOW it is tide_session_query. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_wait(struct tide_session *session, struct tide_point point, uint64_t deadline);
 
@@ -311,7 +338,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_grant(struct tide_session
                                                              struct tide_token *out_token);
 /* Redeems a token. *out_object is a name in this session; for a point, set its `value`.
  * TIDE_NOT_FOUND: no such token, or no longer valid; too many of these end the connection.
- * TIDE_BUSY: the buffer is not created yet; its `device` point retires then. Blocks. */
+ * TIDE_BUSY: the buffer is not created yet; its `device` point retires then; TIDE_FULL: the quota
+ * of promises, of which a held timeline takes its capacity, and a compound one. Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_redeem(struct tide_session *session,
                                                               const struct tide_token *token,
                                                               struct tide_point *out_object);
@@ -358,7 +386,7 @@ struct tide_session_channel_params {
   uint8_t priority;    /* base priority, clamped to the policy's limit; 0: 8 */
 };
 /* Creates a channel. *out_channel is its name. NULL params select the defaults. TIDE_FULL: the
- * quota. Blocks. */
+ * quota; TIDE_INVALID: struct_size is missing. Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_channel(struct tide_session *session,
                             const struct tide_session_channel_params *params,

@@ -87,7 +87,8 @@ struct tide_shared_params {
 };
 
 /* Attaches a view: checks the region's head once, and copies the needed part of it. TIDE_INVALID:
- * params, alignment; TIDE_CORRUPT: not a region, not of this version, or larger than `size`. */
+ * params (struct_size is missing, too), alignment; TIDE_CORRUPT: not a region, not of this version,
+ * or larger than `size`. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_shared_attach(struct tide_shared *out_shared, void *memory, size_t size,
                    const struct tide_shared_params *params);

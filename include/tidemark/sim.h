@@ -85,8 +85,8 @@ struct tide_sim_params {
 };
 
 /* Opens a simulated device. The context's platform must be that of `clock`, which outlives the
- * device. NULL params select the defaults. TIDE_INVALID: too many hands or hardware queues;
- * TIDE_UNSUPPORTED: a script's `more` with a submitting thread; TIDE_NOMEM. */
+ * device. NULL params select the defaults. TIDE_INVALID: struct_size is missing, too many hands or
+ * hardware queues; TIDE_UNSUPPORTED: a script's `more` with a submitting thread; TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_open(struct tide_context *context,
                                                         struct tide_clock *clock,
                                                         const struct tide_sim_params *params,

@@ -105,7 +105,7 @@ struct tide_timeline_params {
  * its past has finished. The room for more records is allocated by submits; without memory look-ups
  * are coarser. NULL params select the defaults.
  * - TIDE_NOMEM
- * - TIDE_INVALID: no such scope, or a history above 2^24
+ * - TIDE_INVALID: struct_size is missing, no such scope, or a history above 2^24
  * - TIDE_UNSUPPORTED: TIDE_SCOPE_SYSTEM; waiters and calls of this timeline lie in this process,
  *   and other processes cannot see them (tidemark/shared.h has timelines in shared memory) */
 TIDE_API TIDE_MUST_CHECK enum tide_status
@@ -121,7 +121,7 @@ TIDE_API void tide_timeline_release(struct tide_timeline *timeline);
  * signal, then releases. Those operations fail in queue order. NULL is fine. */
 TIDE_API void tide_timeline_destroy(struct tide_timeline *timeline);
 
-/* Returns the label; "": none. Lives as long as the timeline. */
+/* Returns the label, or the name instead (context.h). Lives as long as the timeline. */
 TIDE_API const char *tide_timeline_label(const struct tide_timeline *timeline);
 /* Returns the scope of the params; TIDE_SCOPE_PROCESS for TIDE_SCOPE_DEFAULT. */
 TIDE_API enum tide_scope tide_timeline_scope(const struct tide_timeline *timeline);
@@ -265,7 +265,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_add(struct tide_wait_set
 /* True: the member will not be reported any more. False: it was reported, or is queued to be. */
 TIDE_API bool tide_wait_set_remove(struct tide_wait_set *set, uint64_t member);
 /* Blocks until at least one member is ready. Fills in up to `size`, in the order in which they
- * became ready. TIDE_TIMEOUT; TIDE_INVALID: size 0. */
+ * became ready. TIDE_TIMEOUT; TIDE_INVALID: size 0; TIDE_CANCELLED: the context is being
+ * destroyed. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_wait(struct tide_wait_set *set,
                                                              struct tide_wait_ready *ready,
                                                              size_t size, uint64_t deadline,

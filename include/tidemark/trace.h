@@ -35,7 +35,8 @@ struct tide_trace_params {
 };
 
 /* Creates a trace; no later call before tide_trace_write allocates. Platform and allocator are
- * required. TIDE_NOMEM; TIDE_INVALID: one of the two is missing, or too many events. */
+ * required. TIDE_NOMEM; TIDE_INVALID: struct_size or one of the two is missing, or too many events.
+ */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_trace_create(const struct tide_trace_params *params,
                                                             struct tide_trace **out_trace);
 /* Destroys the trace. No context may use it any more. NULL is fine. */

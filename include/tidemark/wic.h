@@ -104,7 +104,7 @@ struct tide_medium_params {
 };
 
 /* Creates a medium, and allocates all memory that it needs. NULL params select the defaults.
- * - TIDE_INVALID: a parameter, or a CPU that this process may not use
+ * - TIDE_INVALID: struct_size is missing, a parameter, or a CPU that this process may not use
  * - TIDE_NOMEM
  * - TIDE_DENIED: no right to use userfaultfd
  * - TIDE_UNSUPPORTED: the kernel has no userfaultfd, or lacks a needed feature (with tag pages: try
@@ -116,9 +116,9 @@ tide_medium_create(struct tide_context *context, const struct tide_medium_params
 /* Fails all requests that are not available, and all later ones, with `status` (TIDE_OK:
  * TIDE_CANCELLED): stalled threads go on. */
 TIDE_API void tide_medium_close(struct tide_medium *medium, enum tide_status status);
-/* Destroys the medium. All requests must be finished, and no thread may store to a tag page any
- * more. Tags that were neither reached nor failed are dropped: no producer may write any more. NULL
- * is fine. */
+/* Destroys the medium. Finishes the requests that are left: those without data with TIDE_CANCELLED.
+ * No thread may load from their data, or store to a tag page, any more. Tags that were neither
+ * reached nor failed are dropped: no producer may write any more. NULL is fine. */
 TIDE_API void tide_medium_destroy(struct tide_medium *medium);
 
 /* ---- requests ---------------------------------------------------------------------- */

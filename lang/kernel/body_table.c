@@ -13,13 +13,14 @@ static enum tide_status not_here(void *arguments) {
   (void)arguments;
   return TIDE_UNSUPPORTED;
 }
+static const struct tide_body_ops commands_elsewhere = {TIDE_OPS_VULKAN};
 static enum tide_status not_on_a_ring(const void *arguments, struct tide_io *out_io) {
   (void)arguments, (void)out_io;
   return TIDE_UNSUPPORTED;
 }
 #define RUN(name) not_here
 #define RING(name) not_on_a_ring
-#define COMMANDS(name) NULL
+#define COMMANDS(name) &commands_elsewhere
 #endif
 
 #define IN(name)                                                                                   \

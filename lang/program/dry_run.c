@@ -157,6 +157,8 @@ static void complete_operation(struct tide_dry_run *r, uint32_t op) {
     raise_value(r, r->values[s].timeline, r->values[s].value);
   drop_values(r, &held->signals);
   if (!held->apart) leave_queue(r, op);
+  r->queues[held->queue].held_count--;
+  r->queues[held->queue].done++;
   held->number = UINT64_MAX;
   held->next = r->held_free;
   r->held_free = op;
@@ -236,6 +238,7 @@ static bool hold_step(struct tide_dry_run *r, const struct tide_step *step) {
       !copy_values(r, step->signals, step->signal_count, &held->signals)) {
     return false;
   }
+  queue->held_count++;
   if (queue->last) r->held[queue->last].next = op;
   else queue->first = op;
   queue->last = op;
@@ -260,18 +263,38 @@ static void host_wait(struct tide_dry_run *r, const struct tide_step *step) {
   for (size_t i = 0; i < step->wait_count && r->stuck_count < TIDE_STUCK_MAX; i++) {
     const struct tide_step_value *wait = &step->waits[i];
     if (wait->value <= r->timelines[wait->timeline].reached) continue;
-    r->stuck[r->stuck_count++] =
-        (struct tide_stuck){step->line, step->column, held_signaller(r, wait), *wait};
+    r->stuck[r->stuck_count++] = (struct tide_stuck){.number = step->number,
+                                                     .line = step->line,
+                                                     .column = step->column,
+                                                     .by_line = held_signaller(r, wait),
+                                                     .wait = *wait,
+                                                     .queue = TIDE_PLAN_NONE};
   }
+}
+
+/* Notes that the host waits for a place in the queue: all operations in it are held. */
+static void note_full(struct tide_dry_run *r, const struct tide_step *step) {
+  struct tide_dry_run_queue *queue = &r->queues[step->queue];
+  uint32_t capacity = r->plan->queues[step->queue].capacity;
+  if (!capacity || queue->held_count < capacity || queue->was_full) return;
+  queue->was_full = true;
+  if (r->stuck_count == TIDE_STUCK_MAX) return;
+  r->stuck[r->stuck_count++] = (struct tide_stuck){.number = step->number,
+                                                   .line = step->line,
+                                                   .column = step->column,
+                                                   .queue = step->queue,
+                                                   .done = queue->done};
 }
 
 bool tide_dry_run_step(struct tide_dry_run *r, const struct tide_step *step) {
   switch (step->kind) {
     case TIDE_STEP_OPERATION:
+      note_full(r, step);
       if (!r->queues[step->queue].first && is_satisfied(r, step)) signal_all(r, step);
       else if (!hold_step(r, step)) return false;
       break;
     case TIDE_STEP_PART:
+      note_full(r, step);
       if (!hold_step(r, step)) return false;
       break;
     case TIDE_STEP_HOST_SIGNAL:

@@ -4,6 +4,11 @@
  * is held, with all operations behind it in its queue, until the wait is satisfied. Operations
  * still held at the end wait for ever; the dependencies between them show the reason.
  *
+ * The host goes on behind an unsatisfied wait of its own. At the end such a wait is a mistake of
+ * its own if later steps satisfied it: the host would never submit them. Else it only follows from
+ * a missing signal or a cycle, which is reported instead. So one mistake gives one error. The same
+ * holds of a queue whose declared capacity is used up: there the host waits, too.
+ *
  * Memory is needed only for operations that are held at the same time: a program that signals first
  * and waits afterwards needs none. */
 #ifndef TIDE_PROGRAM_DRY_RUN_H
@@ -34,7 +39,7 @@ struct tide_dry_run {
   struct tide_dry_run_queue *queues;
   struct tide_dry_run_timeline *timelines;
   struct tide_dry_run_collective *collectives;
-  struct tide_stuck *stuck; /* waits of the host that no earlier step satisfies */
+  struct tide_stuck *stuck; /* waits of the host that earlier steps do not end */
   size_t stuck_count;
 };
 
@@ -75,19 +80,26 @@ struct tide_held {
 
 struct tide_dry_run_queue {
   uint32_t first, last;
+  uint32_t held_count; /* with those apart */
+  bool was_full;
+  uint64_t done; /* held operations completed */
 };
 struct tide_dry_run_timeline {
   uint64_t reached;
   uint32_t heap; /* held operations, the smallest awaited value on top */
+  bool reported; /* a wait for this timeline is the subject of an error */
 };
 struct tide_dry_run_collective {
   uint32_t arrived_count;
   uint64_t done; /* instances completed */
 };
 struct tide_stuck {
+  uint64_t number; /* number of its step */
   uint32_t line, column;
   uint32_t by_line; /* line of the held operation that would signal it; 0: no held operation does */
   struct tide_step_value wait;
+  uint32_t queue; /* the queue that is full; TIDE_PLAN_NONE: `wait` is the reason */
+  uint64_t done;  /* the queue's count at that time */
 };
 
 #endif

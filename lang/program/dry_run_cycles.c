@@ -85,7 +85,38 @@ static uint32_t find_signaller(const struct reporter *p, uint32_t timeline, uint
   return low < p->signal_count && p->signals[low].major == timeline ? p->signals[low].op : 0;
 }
 
-/* ---- values never signalled --------------------------------------------------------------- */
+/* ---- waits that cannot be satisfied --------------------------------------------------- */
+
+/* The positions of the errors so far. A wait in a loop is one mistake, however often it is made. */
+struct positions {
+  struct {
+    uint32_t line, column;
+  } list[TIDE_ERRORS_MAX];
+  size_t count;
+};
+
+static bool is_known(const struct positions *positions, uint32_t line, uint32_t column) {
+  for (size_t i = 0; i < positions->count; i++)
+    if (positions->list[i].line == line && positions->list[i].column == column) return true;
+  return false;
+}
+
+/* True the first time for each position and each timeline: all waits for a missing signal are one
+ * mistake, too. */
+static bool is_first(struct reporter *p, struct positions *positions, uint32_t line,
+                     uint32_t column, uint32_t timeline) {
+  struct tide_dry_run_timeline *t = &p->r->timelines[timeline];
+  if (t->reported || is_known(positions, line, column) || positions->count == TIDE_ERRORS_MAX)
+    return false;
+  t->reported = true;
+  positions->list[positions->count].line = line;
+  positions->list[positions->count++].column = column;
+  return true;
+}
+
+static bool is_never_reached(const struct reporter *p, uint32_t timeline, uint64_t value) {
+  return value > p->r->plan->timelines[timeline].last;
+}
 
 static void report_never(struct reporter *p, uint32_t line, uint32_t column, uint32_t timeline,
                          uint64_t value) {
@@ -102,50 +133,73 @@ static void report_never(struct reporter *p, uint32_t line, uint32_t column, uin
   }
 }
 
-/* Reports waits above a timeline's last value, once for each position in the text. */
-static bool find_never(struct reporter *p) {
+/* Reports a queue without room, unless its operations are held for another reason. */
+static void report_full(struct reporter *p, const struct tide_stuck *stuck) {
   struct tide_dry_run *r = p->r;
-  struct {
-    uint32_t line, column;
-  } said[TIDE_ERRORS_MAX];
-  size_t said_count = 0, before = r->errors->count;
-  for (size_t i = 0; i < p->op_count && said_count < TIDE_ERRORS_MAX; i++) {
-    const struct tide_held *held = &r->held[p->ops[i].op];
-    bool again = false;
-    for (size_t k = 0; k < said_count && !again; k++)
-      again = said[k].line == held->line && said[k].column == held->column;
-    for (uint32_t w = held->waits; w && !again; w = r->values[w].next) {
-      const struct tide_held_value *wait = &r->values[w];
-      if (wait->value <= r->plan->timelines[wait->timeline].last) continue;
-      report_never(p, held->line, held->column, wait->timeline, wait->value);
-      said[said_count].line = held->line;
-      said[said_count++].column = held->column;
-      break;
-    }
-  }
-  return r->errors->count > before;
+  if (r->queues[stuck->queue].done == stuck->done) return;
+  tide_error(r->errors, TIDE_DEADLOCK, stuck->line, stuck->column,
+             "queue '%s' is full, and all that is in it waits for what comes later in the program: "
+             "give it a larger capacity",
+             r->plan->queues[stuck->queue].label);
 }
 
-static void report_stuck_host(struct reporter *p) {
+/* Reports a wait of the host, unless it only follows from other errors. */
+static void report_stuck(struct reporter *p, struct positions *positions,
+                         const struct tide_stuck *stuck) {
   struct tide_dry_run *r = p->r;
-  for (size_t i = 0; i < r->stuck_count; i++) {
-    const struct tide_stuck *stuck = &r->stuck[i];
-    const struct tide_plan_timeline *t = &r->plan->timelines[stuck->wait.timeline];
-    unsigned long long value = stuck->wait.value;
-    if (stuck->wait.value > t->last) {
-      report_never(p, stuck->line, stuck->column, stuck->wait.timeline, stuck->wait.value);
-    } else if (stuck->by_line) {
-      tide_error(r->errors, TIDE_DEADLOCK, stuck->line, stuck->column,
-                 "the host waits here for '%s' >= %llu, but line %u, which signals it, waits for "
-                 "what is submitted only after this line",
-                 t->label, value, stuck->by_line);
-    } else {
-      tide_error(r->errors, TIDE_DEADLOCK, stuck->line, stuck->column,
-                 "the host waits here for '%s' >= %llu, which is signalled only by what is "
-                 "submitted after this line",
-                 t->label, value);
-    }
+  if (stuck->queue != TIDE_PLAN_NONE) {
+    report_full(p, stuck);
+    return;
   }
+  uint32_t timeline = stuck->wait.timeline;
+  unsigned long long value = stuck->wait.value;
+  const char *label = r->plan->timelines[timeline].label;
+  bool never = is_never_reached(p, timeline, value);
+  if (!never && value > r->timelines[timeline].reached) return; /* a held operation signals it */
+  if (!is_first(p, positions, stuck->line, stuck->column, timeline)) return;
+  if (never) {
+    report_never(p, stuck->line, stuck->column, timeline, value);
+  } else if (stuck->by_line) {
+    tide_error(r->errors, TIDE_DEADLOCK, stuck->line, stuck->column,
+               "the host waits here for '%s' >= %llu, but line %u, which signals it, waits for "
+               "what is submitted only after this line",
+               label, value, stuck->by_line);
+  } else {
+    tide_error(r->errors, TIDE_DEADLOCK, stuck->line, stuck->column,
+               "the host waits here for '%s' >= %llu, which is signalled only by what is "
+               "submitted after this line",
+               label, value);
+  }
+}
+
+/* Reports the first wait of an operation above its timeline's last value. False: it has none. */
+static bool report_held(struct reporter *p, struct positions *positions,
+                        const struct tide_held *held) {
+  for (uint32_t w = held->waits; w; w = p->r->values[w].next) {
+    const struct tide_held_value *wait = &p->r->values[w];
+    if (!is_never_reached(p, wait->timeline, wait->value)) continue;
+    if (is_first(p, positions, held->line, held->column, wait->timeline))
+      report_never(p, held->line, held->column, wait->timeline, wait->value);
+    return true;
+  }
+  return false;
+}
+
+/* Reports waits of operations and of the host, in the order of the program. True if an operation
+ * waits for a value that is never signalled. */
+static bool report_waits(struct reporter *p) {
+  const struct tide_dry_run *r = p->r;
+  struct positions positions = {.count = 0};
+  size_t stuck = 0;
+  bool never = false;
+  for (size_t i = 0; i < p->op_count; i++) {
+    const struct tide_held *held = &r->held[p->ops[i].op];
+    while (stuck < r->stuck_count && r->stuck[stuck].number < held->number)
+      report_stuck(p, &positions, &r->stuck[stuck++]);
+    never |= report_held(p, &positions, held);
+  }
+  while (stuck < r->stuck_count) report_stuck(p, &positions, &r->stuck[stuck++]);
+  return never;
 }
 
 /* ---- cycles ------------------------------------------------------------------------------ */
@@ -269,9 +323,8 @@ static void find_cycle(struct reporter *p) {
 bool tide_dry_run_finish(struct tide_dry_run *dry_run) {
   struct reporter p = {.r = dry_run};
   if (dry_run->errors->count == 0 && collect_held(&p)) {
-    bool never = find_never(&p);
-    report_stuck_host(&p);
-    if (!never && !dry_run->stuck_count && p.op_count) find_cycle(&p);
+    bool never = report_waits(&p);
+    if (!never && p.op_count) find_cycle(&p);
   }
   free_entries(&p);
   return dry_run->errors->count == 0;

@@ -1,4 +1,5 @@
 #include "program/errors.h"
+#include "base/params.h"
 
 static void add_error(struct tide_errors *errors, enum tide_status status, uint32_t line,
                       uint32_t column, const char *format, va_list list) {
@@ -30,6 +31,15 @@ bool tide_error(struct tide_errors *errors, enum tide_status status, uint32_t li
   add_error(errors, status, line, column, format, list);
   va_end(list);
   return false;
+}
+
+bool tide_errors_begin(struct tide_errors *errors, struct tide_report *report, void *own,
+                       size_t size, const void *given, const char *name) {
+  struct tide_diag diag;
+  *errors = (struct tide_errors){.report = report};
+  if (report) report->count = 0;
+  enum tide_status status = tide_params_copy_named(own, size, given, name, &diag);
+  return status == TIDE_OK || tide_error(errors, status, 0, 0, "%s", diag.text);
 }
 
 bool tide_error_no_memory(struct tide_errors *errors) {

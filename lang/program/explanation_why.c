@@ -5,11 +5,12 @@
 void tide_explain_name(const struct tide_explanation *e, tide_axis axis, uint64_t epoch,
                        struct tide_text *text) {
   uint32_t index;
-  const char *label = "?";
+  const char *label = NULL;
   if (axis && axis == e->host) label = "the host";
   if (tide_explanation_queue(e, axis, &index)) label = e->tables->queues[index].label;
   if (tide_explanation_collective(e, axis, &index)) label = e->tables->collectives[index].label;
-  tide_text_format(text, "%s@%llu", label, (unsigned long long)epoch);
+  if (!label) tide_text_format(text, "axis %llx", (unsigned long long)axis);
+  tide_text_format(text, "%s@%llu", label ? label : "", (unsigned long long)epoch);
 }
 
 const char *tide_explain_class(const struct tide_explained_wait *wait) {

@@ -14,7 +14,7 @@ const char *tide_symbol_kind_text(enum tide_symbol_kind kind) {
     case TIDE_SYMBOL_COLLECTIVE: return "a collective";
     case TIDE_SYMBOL_HOST: return "the host";
   }
-  return "?";
+  return "something";
 }
 
 static uint64_t hash_name(const char *text, size_t length) {

@@ -1,5 +1,4 @@
 /* Parses blocks and statements; also the helpers shared by all of the parser. */
-#include "base/params.h"
 #include "program/parse.h"
 #include "base/alloc.h"
 
@@ -389,24 +388,24 @@ static void parse_text(struct tide_program *program, struct tide_errors *errors,
 enum tide_status tide_program_parse(const struct tide_program_params *params,
                                     struct tide_report *report, struct tide_program **out_program) {
   struct tide_program_params own;
-  enum tide_status known = tide_params_copy(&own, sizeof own, params);
-  if (known != TIDE_OK) return known;
-  params = &own;
-  struct tide_errors errors = {.report = report};
+  struct tide_errors errors;
   *out_program = NULL;
-  if (report) report->count = 0;
+  if (!tide_errors_begin(&errors, report, &own, sizeof own, params, "tide_program_params"))
+    return errors.status;
+  params = &own;
   if (params->length > TIDE_PROGRAM_TEXT_MAX) {
     tide_error(&errors, TIDE_FULL, 0, 0, "a program has at most %u bytes; this text has %llu",
                TIDE_PROGRAM_TEXT_MAX, (unsigned long long)params->length);
     return errors.status;
   }
-  struct tide_program *program = tide_alloc(params->allocator, 1, sizeof *program);
+  const struct tide_allocator *allocator = tide_allocator_or_default(params->allocator);
+  struct tide_program *program = allocator ? tide_alloc(allocator, 1, sizeof *program) : NULL;
   if (!program) {
     tide_error_no_memory(&errors);
     return errors.status;
   }
-  program->allocator = params->allocator;
-  tide_arena_init(&program->arena, params->allocator);
+  program->allocator = allocator;
+  tide_arena_init(&program->arena, allocator);
   program->length = (uint32_t)params->length;
   program->text =
       tide_arena_text(&program->arena, params->text ? params->text : "", params->length);

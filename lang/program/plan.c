@@ -1,4 +1,3 @@
-#include "base/params.h"
 #include "program/plan.h"
 #include "base/alloc.h"
 
@@ -38,19 +37,18 @@ static void make_plan(struct tide_plan *plan, const struct tide_plan_params *par
   if (!make_state(plan, errors)) return;
   if (!tide_plan_bind(plan, params->bodies, params->body_set_count, errors)) return;
   tide_plan_rewind(plan);
-  if (tide_plan_check(plan, errors)) tide_plan_rewind(plan);
+  if (tide_plan_check(plan, params, errors)) tide_plan_rewind(plan);
 }
 
 enum tide_status tide_plan_create(const struct tide_program *program,
                                   const struct tide_plan_params *params, struct tide_report *report,
                                   struct tide_plan **out_plan) {
   struct tide_plan_params own;
-  enum tide_status known = tide_params_copy(&own, sizeof own, params);
-  if (known != TIDE_OK) return known;
-  params = &own;
-  struct tide_errors errors = {.report = report};
+  struct tide_errors errors;
   *out_plan = NULL;
-  if (report) report->count = 0;
+  if (!tide_errors_begin(&errors, report, &own, sizeof own, params, "tide_plan_params"))
+    return errors.status;
+  params = &own;
   struct tide_plan *plan = tide_alloc(program->allocator, 1, sizeof *plan);
   if (!plan) {
     tide_error_no_memory(&errors);

@@ -11,6 +11,10 @@
 #define TIDE_PLAN_FILES_MAX 4096u
 #define TIDE_PLAN_CAPACITY_MAX (1u << 24)
 #define TIDE_PLAN_OPERATIONS 100000000u /* the default limit */
+/* Statements between two steps: a slow machine does so many in a second. So a loop that submits
+ * nothing is refused at once, and a program that submits may turn for as long as it needs. */
+#define TIDE_PLAN_IDLE_MAX 4000000u
+#define TIDE_PLAN_PROGRESS 1000000u /* statements between two calls of `progress` */
 #define TIDE_PLAN_LABEL_MAX 64
 #define TIDE_PLAN_TEXT_MAX 65536u /* bytes of a text with its names filled in */
 
@@ -47,7 +51,8 @@ struct tide_cursor {
   uint32_t depth;
   bool ended; /* the walk is over: at the end, or after an error */
   uint64_t number, order;
-  uint32_t statement; /* number of the last step's statement */
+  uint64_t step_order; /* `order` at the last step */
+  uint32_t statement;  /* number of the last step's statement */
   /* The statement that is giving several steps, and the position in it. */
   const struct tide_operation_statement *open;
   uint32_t member;
@@ -152,7 +157,17 @@ bool tide_plan_advance(struct tide_plan *plan, struct tide_step *out_step,
 /* Finds the table index of NAME[index]; reports an error when it is out of range. */
 bool tide_plan_element(struct tide_plan *plan, const struct tide_reference *reference,
                        struct tide_errors *errors, uint32_t *out_index);
+/* A number that the expressions of a step can name. */
+struct tide_plan_name {
+  uint32_t symbol;
+  bool counts; /* it tells the iterations apart: a loop's variable, `member` */
+};
+/* step.c: lists the numbers that the current step's statement can name, the innermost first,
+ * without those of the whole program. Returns their number, `room` at most. */
+size_t tide_plan_names(const struct tide_plan *plan, const struct tide_step *step,
+                       struct tide_plan_name *out_names, size_t room);
 /* validate.c: walks through all steps, and fills in the table fields that depend on all of them. */
-bool tide_plan_check(struct tide_plan *plan, struct tide_errors *errors);
+bool tide_plan_check(struct tide_plan *plan, const struct tide_plan_params *params,
+                     struct tide_errors *errors);
 
 #endif

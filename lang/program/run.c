@@ -16,6 +16,7 @@ static void fill_defaults(struct tide_run_params *params) { (void)params; }
 
 static void free_run(struct tide_run *run) {
   const struct tide_allocator *a = run->allocator;
+  tide_run_free_findings(run);
   tide_free(a, run->buffers, run->tables->buffer_count, sizeof *run->buffers);
   tide_free(a, run->files, run->tables->file_count, sizeof *run->files);
   tide_free(a, run, 1, sizeof *run);
@@ -24,9 +25,9 @@ static void free_run(struct tide_run *run) {
 enum tide_status tide_run_create(const struct tide_run_params *params, struct tide_diag *diag,
                                  struct tide_run **out_run) {
   struct tide_run_params filled;
-  enum tide_status known = tide_params_copy(&filled, sizeof filled, params);
-  if (known != TIDE_OK)
-    return tide_diag_set(diag, known, "struct_size is not of a tide_run_params");
+  enum tide_status known =
+      tide_params_copy_named(&filled, sizeof filled, params, "tide_run_params", diag);
+  if (known != TIDE_OK) return known;
   fill_defaults(&filled);
   if (!filled.platform || !filled.allocator || !filled.plan)
     return tide_diag_set(diag, TIDE_INVALID, "a run needs a plan, a platform and an allocator");
@@ -120,6 +121,7 @@ enum tide_status tide_run_execute(struct tide_run *run, struct tide_run_result *
     run->result.failed = run->result.sched.failed;
   }
   tide_store_relaxed(&run->over, 1u);
+  tide_run_tell_findings(run);
   *out_result = run->result;
   if (tide_load_acquire(&run->failure.any)) return tide_run_describe_failure(run, diag);
   if (status != TIDE_OK && diag) *diag = own;

@@ -25,26 +25,28 @@ enum tide_status tide_run_make_pool(struct tide_run *run, struct tide_diag *diag
 
 /* ---- out of memory -------------------------------------------------------------------- */
 
-/* Appends the reason: ": the limit (--memory) is 4096 bytes, and 64 of them are in use". */
-static void write_shortage(const struct tide_run *run, uint64_t size, struct tide_text *text) {
+/* Appends the reason: ": the limit (--memory) is 4096 bytes, of which 1024 are busy, 64 in
+ * buffers". The scratch memory of a baseline has no limit. */
+static void write_shortage(const struct tide_run *run, const struct tide_plan_buffer *buffer,
+                           struct tide_text *text) {
   struct tide_pool_stats stats;
   tide_pool_stats(run->pool, &stats);
-  if (!stats.limit) return;
-  tide_text_format(text, ": the limit (--memory) is %lu bytes, and ", (unsigned long)stats.limit);
-  if (size <= stats.limit && stats.live_bytes > stats.limit - size)
-    tide_text_format(text, "%lu of them are in use", (unsigned long)stats.live_bytes);
-  else if (size <= stats.limit) tide_text_format(text, "no free piece of it is so large");
-  else tide_text_format(text, "the buffer alone is larger");
+  if (!stats.limit || (run->baseline && buffer->scratch)) return;
+  tide_text_format(text, ": the limit (--memory) is %lu bytes", (unsigned long)stats.limit);
+  if (buffer->size > stats.limit) tide_text_format(text, ", and the buffer alone is larger");
+  else
+    tide_text_format(text, ", of which %lu are busy, %lu in buffers",
+                     (unsigned long)stats.busy_bytes, (unsigned long)stats.live_bytes);
 }
 
 static enum tide_status refuse_buffer(const struct tide_run *run,
                                       const struct tide_plan_buffer *buffer,
                                       enum tide_status status, uint32_t line, uint32_t column,
                                       struct tide_diag *diag) {
-  char why[128] = "";
+  char why[160] = "";
   struct tide_text text;
   tide_text_init(&text, why, sizeof why);
-  if (status == TIDE_NOMEM) write_shortage(run, buffer->size, &text);
+  if (status == TIDE_NOMEM) write_shortage(run, buffer, &text);
   return tide_diag_at(diag, status, line, column, "buffer '%s' of %lu bytes: %s%s", buffer->label,
                       (unsigned long)buffer->size, tide_status_text(status), why);
 }

@@ -196,8 +196,8 @@ static enum tide_status make_context(struct tide_run *run, struct tide_diag *dia
       .frontier_capacity = (uint8_t)(axes > 255 ? 255 : axes),
       .paused = run->params.paused,
       .check = run->params.check,
-      .finding = run->params.finding,
-      .finding_user = run->params.finding_user,
+      .finding = tide_run_note_finding,
+      .finding_user = run,
   };
   run->frontier_capacity = params.frontier_capacity;
   enum tide_status status = tide_context_create(&params, &run->context);

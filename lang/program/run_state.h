@@ -4,6 +4,7 @@
 #define TIDE_PROGRAM_RUN_STATE_H
 
 #include "base/check.h"
+#include "base/lock.h"
 #include "tidemark/run.h"
 
 struct tide_baseline;
@@ -53,6 +54,19 @@ struct tide_run_failure {
   struct tide_failure cause;
 };
 
+/* A finding of check mode, about operations of these queues. */
+struct tide_noted {
+  struct tide_finding finding;
+  uint32_t queues[2]; /* the later operation's, the earlier one's */
+  size_t group;
+};
+
+struct tide_run_findings {
+  struct tide_lock lock; /* guards the list: any thread reports */
+  struct tide_noted *list;
+  size_t count, capacity;
+};
+
 struct tide_run {
   struct tide_run_params params;
   const struct tide_plan_tables *tables;
@@ -75,6 +89,7 @@ struct tide_run {
   struct tide_opened_file *files;
   struct tide_position host;
   struct tide_run_failure failure;
+  struct tide_run_findings findings;
   struct tide_baseline *baseline;     /* events and barrier modes */
   struct tide_sequential *sequential; /* sequential mode */
   uint64_t submitted;
@@ -94,6 +109,13 @@ struct tide_run {
 static inline const struct tide_platform *tide_run_platform(const struct tide_run *run) {
   return tide_context_platform(run->context);
 }
+
+/* ---- findings.c ---- */
+/* Receives a finding of check mode. */
+void tide_run_note_finding(void *run, const struct tide_diag *diag);
+/* Tells the findings to the caller of the run, by statements. Rewinds the plan. */
+void tide_run_tell_findings(struct tide_run *run);
+void tide_run_free_findings(struct tide_run *run);
 
 /* ---- run_setup.c ---- */
 enum tide_status tide_run_setup(struct tide_run *run, struct tide_diag *diag);

@@ -190,11 +190,21 @@ static enum tide_status submit_operation(struct tide_run *run, const struct tide
 }
 
 /* True for an operation that needs no worker: without a body it ends as soon as its waits are over.
- * A paused run keeps the body, since there nothing may end before all is submitted. */
+ */
 static bool ends_at_once(const struct tide_run *run, const struct tide_step *step) {
   const struct tide_plan_queue *queue = &run->tables->queues[step->queue];
-  return step->body->class_.empty && !run->params.paused && !run->params.stand_in &&
+  return step->body->class_.empty && !run->params.stand_in &&
          strcmp(run->tables->devices[queue->device].kind, "cpu") == 0;
+}
+
+/* Refuses a body in the words of tide_queue_submit. */
+static enum tide_status check_body(const struct tide_run *run, const struct tide_step *step,
+                                   struct tide_diag *own) {
+  uint32_t device = run->tables->queues[step->queue].device;
+  const struct tide_device_kind *kind = run->devices[device].kind;
+  if (!kind->takes || kind->takes(kind->self, &step->body->class_)) return TIDE_OK;
+  return tide_diag_set(own, TIDE_UNSUPPORTED, "device '%s' cannot do '%s'",
+                       run->tables->devices[device].label, step->body->class_.name);
 }
 
 static enum tide_status do_operation(struct tide_run *run, const struct tide_step *step,
@@ -216,7 +226,8 @@ static enum tide_status do_operation(struct tide_run *run, const struct tide_ste
       .arguments = arguments,
       .arguments_size = step->body->param_count * sizeof arguments[0],
   };
-  enum tide_status status = TIDE_OK;
+  enum tide_status status = check_body(run, step, &own);
+  if (status != TIDE_OK) return at_step(diag, step, status, &own);
   if (run->baseline) {
     status = tide_baseline_order(run, step, &operation.wait_count, &operation.signal_count, &own);
   } else {

@@ -435,6 +435,10 @@ static bool next_turn(struct stepper *s) {
 
 static bool may_turn(struct stepper *s, uint32_t line, uint32_t column) {
   uint64_t most = 4 * (s->plan->operations_max + 250000);
+  if (s->cursor->order - s->cursor->step_order >= TIDE_PLAN_IDLE_MAX)
+    return tide_error(s->errors, TIDE_FULL, line, column,
+                      "the loops of this program turn more than %u times and submit nothing",
+                      TIDE_PLAN_IDLE_MAX);
   if (s->cursor->order < most) return true;
   return tide_error(s->errors, TIDE_FULL, line, column,
                     "the loops of this program turn more than %llu times",
@@ -485,6 +489,7 @@ bool tide_plan_advance(struct tide_plan *plan, struct tide_step *out_step,
   const struct tide_statement *statement = resumed ? &plan->cursor.open->base : next_statement(&s);
   if (!statement) return errors->count == before;
   out_step->number = plan->cursor.number++;
+  plan->cursor.step_order = plan->cursor.order;
   out_step->line = statement->line;
   out_step->column = statement->column;
   plan->cursor.statement = statement->number;
@@ -496,4 +501,24 @@ bool tide_plan_advance(struct tide_plan *plan, struct tide_step *out_step,
   errors->muted = false;
   if (!good) plan->complained[statement->number] = 1;
   return good;
+}
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+size_t tide_plan_names(const struct tide_plan *plan, const struct tide_step *step,
+                       struct tide_plan_name *out_names, size_t room) {
+  const struct tide_cursor *cursor = &plan->cursor;
+  size_t count = 0;
+  if (step->kind == TIDE_STEP_PART && room)
+    out_names[count++] = (struct tide_plan_name){TIDE_SYMBOL_MEMBER, true};
+  for (uint32_t i = cursor->depth; i-- > 0;) {
+    const struct tide_frame *frame = &cursor->frames[i];
+    if (!frame->loop) continue;
+    if (count < room) out_names[count++] = (struct tide_plan_name){frame->loop->symbol, true};
+    for (const struct tide_statement *at = frame->loop->body; at && at != frame->at; at = at->next)
+      if (at->kind == TIDE_STATEMENT_LET && count < room)
+        out_names[count++] = (struct tide_plan_name){
+            TIDE_CONTAINER(at, struct tide_let_statement, base)->symbol, false};
+  }
+  return count;
 }

@@ -17,6 +17,8 @@ struct checker {
   struct tide_errors *errors;
   struct use *uses;
   struct tide_dry_run dry_run;
+  const struct tide_plan_params *params;
+  uint64_t told; /* the cursor's order at the last call of `progress` */
 };
 
 /* True the first time for each statement, so that it reports once. */
@@ -156,6 +158,12 @@ static void set_scopes(struct checker *c) {
   }
 }
 
+static void tell_progress(struct checker *c) {
+  if (!c->params->progress || c->plan->cursor.order - c->told < TIDE_PLAN_PROGRESS) return;
+  c->told = c->plan->cursor.order;
+  c->params->progress(c->params->progress_user, c->plan->tables.operations);
+}
+
 /* Checks all steps. Continues after an error that does not end the walk. False: the end was not
  * reached. */
 static bool walk_plan(struct checker *c) {
@@ -167,12 +175,14 @@ static bool walk_plan(struct checker *c) {
     }
     if (step.kind == TIDE_STEP_END) return true;
     if (!check_step(c, &step)) return false;
+    tell_progress(c);
   }
   return false;
 }
 
-bool tide_plan_check(struct tide_plan *plan, struct tide_errors *errors) {
-  struct checker c = {.plan = plan, .errors = errors};
+bool tide_plan_check(struct tide_plan *plan, const struct tide_plan_params *params,
+                     struct tide_errors *errors) {
+  struct checker c = {.plan = plan, .errors = errors, .params = params};
   c.uses = tide_alloc(plan->allocator, plan->tables.timeline_count, sizeof *c.uses);
   if (!c.uses) tide_error_no_memory(errors);
   else if (tide_dry_run_init(&c.dry_run, plan, errors) && walk_plan(&c)) {

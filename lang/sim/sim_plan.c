@@ -6,6 +6,7 @@
 #include "base/params.h"
 #include "base/text.h"
 #include "sim/sim_state.h"
+#include "tidemark/file.h"
 
 #include <stddef.h>
 
@@ -254,16 +255,56 @@ static enum tide_status make_vulkan(void *self, const struct tide_device_request
   return make_any(self, request, VULKAN, out_device, diag);
 }
 
+/* The same bodies as the real devices take. Those that are only ever simulated take any. */
+static bool takes_host(void *self, const struct tide_body_class *class_) {
+  (void)self;
+  return class_->host != NULL;
+}
+
+static bool takes_file(void *self, const struct tide_body_class *class_) {
+  (void)self;
+  if (!class_->ops || class_->ops->kind != TIDE_OPS_FILE) return false;
+  const struct tide_file_ops *ops = (const void *)class_->ops;
+  return ops->verb != TIDE_IO_NONE && ops->describe;
+}
+
+static bool takes_vulkan(void *self, const struct tide_body_class *class_) {
+  (void)self;
+  return class_->ops && class_->ops->kind == TIDE_OPS_VULKAN;
+}
+
+/* A program has one vulkan device, since its memory holds the buffers: here, as in a run. */
+static const struct tide_memory_source *memory_of_vulkan(void *self, struct tide_device *device) {
+  struct tide_simulation *s = self;
+  (void)device;
+  return &s->memory;
+}
+
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "in order; `workers N`, `machine N`", true, make_cpu, NULL, NULL, NULL},
-    {"file", "out of order; `depth N`, `machine N`", false, make_file, NULL, NULL, NULL},
-    {"sim", "in order, and only ever simulated; `workers N`, `machine N`", true, make_cpu, NULL,
-     NULL, NULL},
-    {"gpu", "runs ahead, and only ever simulated; `ahead N`, `queues N`, `workers N`, `machine N`",
-     true, make_gpu, NULL, NULL, NULL},
-    {"vulkan",
-     "runs ahead, out of order; `ahead N`, `queues N`, `workers N`, `machine N`; `name` is ignored",
-     false, make_vulkan, NULL, NULL, NULL},
+    {.name = "cpu",
+     .summary = "in order; `workers N`, `machine N`",
+     .in_order = true,
+     .open = make_cpu,
+     .takes = takes_host},
+    {.name = "file",
+     .summary = "out of order; `depth N`, `machine N`",
+     .open = make_file,
+     .takes = takes_file},
+    {.name = "sim",
+     .summary = "in order, and only ever simulated; `workers N`, `machine N`",
+     .in_order = true,
+     .open = make_cpu},
+    {.name = "gpu",
+     .summary = "runs ahead, and only ever simulated; `ahead N`, `queues N`, `workers N`, "
+                "`machine N`",
+     .in_order = true,
+     .open = make_gpu},
+    {.name = "vulkan",
+     .summary = "runs ahead, out of order; `ahead N`, `queues N`, `workers N`, `machine N`; `name` "
+                "is ignored",
+     .open = make_vulkan,
+     .memory = memory_of_vulkan,
+     .takes = takes_vulkan},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -457,10 +498,10 @@ static const struct tide_allocator *some_allocator(void) { return NULL; }
 enum tide_status tide_simulate(const struct tide_simulation_params *params, struct tide_diag *diag,
                                struct tide_simulation **out_simulation) {
   struct tide_simulation_params own;
-  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  enum tide_status known =
+      tide_params_copy_named(&own, sizeof own, params, "tide_simulation_params", diag);
   *out_simulation = NULL;
-  if (known != TIDE_OK)
-    return tide_diag_set(diag, known, "struct_size is not of a tide_simulation_params");
+  if (known != TIDE_OK) return known;
   params = &own;
   const struct tide_allocator *a = params->allocator ? params->allocator : some_allocator();
   if (!a || !params->plan || params->mode == TIDE_RUN_SEQUENTIAL)

@@ -2,6 +2,7 @@
 #include "base/params.h"
 #include "trace/event_ring.h"
 #include "base/alloc.h"
+#include "base/text.h"
 
 #define EVENTS_DEFAULT 65536u
 #define EVENTS_MOST (1u << 24)
@@ -10,6 +11,7 @@ static void copy_label(char *to, size_t size, const char *from) {
   size_t at = 0;
   for (; from && from[at] && at + 1 < size; at++) to[at] = from[at];
   to[at] = 0;
+  tide_text_trim(to);
 }
 
 /* Keeps a failure text; consecutive failures with the same cause share one. */

@@ -38,6 +38,16 @@ static inline void tide_fetch_to_write(const void *at, size_t count) {
   }
 }
 
+/* Returns the allocator; for NULL the one over malloc, which a freestanding build lacks. */
+static inline const struct tide_allocator *
+tide_allocator_or_default(const struct tide_allocator *given) {
+#if __STDC_HOSTED__ && !defined(TIDE_FREESTANDING)
+  return given ? given : tide_allocator_system();
+#else
+  return given;
+#endif
+}
+
 /* Returns zeroed memory for one object or an array of them; NULL: no memory, or the size overflows.
  * Objects of a multiple of the cache line's size are aligned to cache lines. */
 TIDE_SISTER void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t size);

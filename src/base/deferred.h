@@ -7,6 +7,7 @@
 #define TIDE_BASE_DEFERRED_H
 
 #include "base/lock.h"
+#include "base/tree.h"
 
 struct tide_deferred_call {
   struct tide_deferred_call *next;
@@ -18,9 +19,9 @@ struct tide_deferred {
   struct tide_lock lock;
   bool running;
   struct tide_deferred_call *first, **last;
-  /* All notifiers of the context, newest first, and the number of the last one created. For
+  /* All notifiers of the context, by number, and the number of the last one created. For
    * timepoint.c. */
-  struct tide_notifier *notifiers;
+  struct tide_tree notifiers;
   uint32_t notifier_number;
 };
 

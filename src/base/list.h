@@ -31,6 +31,15 @@ static inline void tide_list_remove(struct tide_link *node) {
   node->next = node->prev = node;
 }
 
+/* Moves all nodes of a list to another one, which was empty. */
+static inline void tide_list_move_all(struct tide_link *from, struct tide_link *to) {
+  tide_list_init(to);
+  if (tide_list_empty(from)) return;
+  *to = *from;
+  to->next->prev = to->prev->next = to;
+  tide_list_init(from);
+}
+
 static inline struct tide_link *tide_list_pop_front(struct tide_link *head) {
   if (tide_list_empty(head)) return NULL;
   struct tide_link *node = head->next;

@@ -11,5 +11,8 @@
  * caller's struct_size does not cover that field itself; TIDE_UNSUPPORTED: a field that `own` lacks
  * is not zero. */
 TIDE_SISTER enum tide_status tide_params_copy(void *own, size_t size, const void *given);
+/* The same; a refusal names the struct. `diag` may be NULL. */
+TIDE_SISTER enum tide_status tide_params_copy_named(void *own, size_t size, const void *given,
+                                                    const char *name, struct tide_diag *diag);
 
 #endif

@@ -1,4 +1,5 @@
 /* Axes: their names and the lease that hands them out. */
+#include "causal/tracker.h"
 #include "base/atomic.h"
 #include "tidemark/causal.h"
 
@@ -32,4 +33,10 @@ enum tide_status tide_lease_take(struct tide_lease *lease, enum tide_domain doma
   } while (!tide_compare_exchange(next, &ordinal, ordinal + 1));
   *out_axis = tide_axis_make(lease->machine, domain, ordinal);
   return TIDE_OK;
+}
+
+void tide_lease_return(struct tide_lease *lease, tide_axis axis) {
+  uint64_t *next = &lease->next[tide_axis_domain(axis)];
+  uint64_t newest = tide_axis_ordinal(axis) + 1;
+  (void)tide_compare_exchange(next, &newest, newest - 1);
 }

@@ -41,7 +41,10 @@ enum tide_status tide_context_allocate(const struct tide_context_params *params,
   context->allocator = a;
   take_params(context, params);
   tide_lock_init(&context->owned_lock);
-  for (int i = 0; i < TIDE_OWNED_KINDS; i++) tide_list_init(&context->owned[i]);
+  for (int i = 0; i < TIDE_OWNED_KINDS; i++) {
+    tide_list_init(&context->owned[i]);
+    tide_list_init(&context->ended[i]);
+  }
   context->deferred = tide_alloc(a, 1, sizeof *context->deferred);
   context->sched_lock = tide_alloc(a, 1, sizeof *context->sched_lock);
   context->blocked = tide_alloc(a, 1, sizeof *context->blocked);
@@ -89,16 +92,17 @@ void tide_context_disown(struct tide_context *context, struct tide_owned *owned)
   tide_lock_give(&context->owned_lock);
 }
 
-/* Marks and keeps an object that has not ended; NULL if there is none. */
+/* Moves the newest object that has not ended to those that have, and keeps it; NULL if there is
+ * none. */
 static struct tide_owned *begin_end(struct tide_context *context, enum tide_owned_kind kind) {
-  const struct tide_link *list = &context->owned[kind];
+  struct tide_link *list = &context->owned[kind];
   struct tide_owned *found = NULL;
   tide_lock_take(&context->owned_lock, context->platform);
-  for (struct tide_link *at = list->prev; at != list && !found; at = at->prev) {
-    struct tide_owned *owned = TIDE_CONTAINER(at, struct tide_owned, link);
-    if (!owned->has_ended) found = owned;
+  if (!tide_list_empty(list)) {
+    found = TIDE_CONTAINER(list->prev, struct tide_owned, link);
+    tide_list_remove(&found->link);
+    tide_list_insert_before(context->ended[kind].next, &found->link);
   }
-  if (found) found->has_ended = true;
   if (found && context->owned_ops[kind]->keep) context->owned_ops[kind]->keep(found);
   tide_lock_give(&context->owned_lock);
   return found;
@@ -115,13 +119,17 @@ bool tide_context_end_owned(struct tide_context *context, enum tide_owned_kind k
   return any;
 }
 
-void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_kind kind) {
-  const struct tide_link *list = &context->owned[kind];
+static void destroy_all(struct tide_context *context, const struct tide_link *list) {
   while (!tide_list_empty(list)) {
-    struct tide_owned *owned = TIDE_CONTAINER(list->prev, struct tide_owned, link);
+    struct tide_owned *owned = TIDE_CONTAINER(list->next, struct tide_owned, link);
     tide_context_disown(context, owned);
-    context->owned_ops[kind]->destroy(owned);
+    context->owned_ops[owned->kind]->destroy(owned);
   }
+}
+
+void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_kind kind) {
+  destroy_all(context, &context->ended[kind]);
+  destroy_all(context, &context->owned[kind]);
 }
 
 /* ---- parameters ------------------------------------------------------ */

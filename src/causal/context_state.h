@@ -32,7 +32,7 @@ enum tide_owned_kind {
 struct tide_owned {
   struct tide_link link;
   uint8_t kind; /* enum tide_owned_kind */
-  bool is_owned, has_ended;
+  bool is_owned;
 };
 
 struct tide_owned_ops {
@@ -58,19 +58,34 @@ struct tide_context {
   struct tide_lock *sched_lock;   /* the scheduler's, and of every timeline that it uses */
   struct tide_sched *sched;       /* set by sched/context.c */
   const struct tide_sink *check;  /* check mode listens to host signals and waits */
-  uint64_t timelines;             /* created so far */
+  uint64_t numbers;               /* atomic: the number of the newest object */
   /* Called once a waiter has queued for a value, without a lock. Atomic; NULL: no listener. Set by
    * sched, which has devices report no more ends than waiters need. */
   void (*hear_waiter)(struct tide_context *context);
-  uint32_t waiting;                     /* threads that block until a value is reached */
-  uint32_t lenders;                     /* atomic: devices that lend works to workers */
+  uint32_t waiting; /* atomic, waited on: threads that block until a value is reached */
+  bool has_failed;  /* atomic: an operation has failed, or a timeline that something refers to */
+  uint32_t lenders; /* atomic: devices that lend works to workers */
   struct tide_blocked_bodies *blocked;  /* bodies that block until a value is reached */
   struct tide_descriptors *descriptors; /* atomic; NULL: none was used. Of device/descriptor.c */
   struct tide_lock owned_lock;
-  struct tide_link owned[TIDE_OWNED_KINDS]; /* struct tide_owned, in the order of creation */
+  /* struct tide_owned, in the order of creation. `ended`: those whose `end` has begun. */
+  struct tide_link owned[TIDE_OWNED_KINDS], ended[TIDE_OWNED_KINDS];
   const struct tide_owned_ops *owned_ops[TIDE_OWNED_KINDS];
   struct tide_lease own_lease;
 };
+
+/* Events for check mode alone. `object`: the timeline or the buffer; `value`: the buffer's serial
+ * number. MADE: a timeline, perhaps at the address of a former one. BUFFER_READY, BUFFER_IDLE: the
+ * host has been told so. BUFFER_FREED: by the host; `detail`: held operations name it. */
+#define TIDE_EVENT_MADE ((enum tide_event_kind)100)
+#define TIDE_EVENT_BUFFER_READY ((enum tide_event_kind)101)
+#define TIDE_EVENT_BUFFER_IDLE ((enum tide_event_kind)102)
+#define TIDE_EVENT_BUFFER_FREED ((enum tide_event_kind)103)
+
+/* Returns the number of a new object: from 1, in the order of creation, over all kinds. */
+static inline uint64_t tide_context_number(struct tide_context *context) {
+  return tide_fetch_add(&context->numbers, 1u) + 1;
+}
 
 /* Tells the scheduler that a waiter has queued. Without a lock; the waiter may be gone. */
 static inline void tide_context_announce_waiter(struct tide_context *context) {
@@ -94,7 +109,8 @@ void tide_context_disown(struct tide_context *context, struct tide_owned *owned)
 /* Calls `end` of each object of a kind that has not ended, also of objects created meanwhile. True
  * if there was one. */
 bool tide_context_end_owned(struct tide_context *context, enum tide_owned_kind kind);
-/* Destroys the objects of a kind, the newest first. */
+/* Destroys the objects of a kind, the oldest first: most allocators then join what they get back,
+ * and return memory to the system once instead of with each object. */
 void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_kind kind);
 
 #endif

@@ -36,6 +36,7 @@ static void free_shadow(struct tide_shadow_table *table, struct tide_shadow *sha
   tide_shadow_clock_fini(table, &shadow->clock);
   tide_free(table->allocator, shadow->records, shadow->capacity, sizeof *shadow->records);
   tide_free(table->allocator, shadow->accesses, shadow->capacity, sizeof *shadow->accesses);
+  tide_free(table->allocator, shadow->ranges, shadow->range_capacity, sizeof *shadow->ranges);
   tide_free(table->allocator, shadow, 1, sizeof *shadow);
 }
 
@@ -138,16 +139,60 @@ struct tide_shadow_record *tide_shadow_add_record(struct tide_shadow_table *tabl
   return record;
 }
 
-struct tide_shadow_record *tide_shadow_find_record(const struct tide_shadow *timeline,
-                                                   uint64_t value) {
+/* Returns the number of records below a value. */
+static size_t count_below(const struct tide_shadow *timeline, uint64_t value) {
   size_t low = 0, high = timeline->count;
-  if (value <= timeline->forgotten) return NULL;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     if (timeline->records[middle].value < value) low = middle + 1;
     else high = middle;
   }
-  return low < timeline->count ? &timeline->records[low] : NULL;
+  return low;
+}
+
+struct tide_shadow_record *tide_shadow_find_record(const struct tide_shadow *timeline,
+                                                   uint64_t value) {
+  if (value <= timeline->forgotten) return NULL;
+  size_t at = count_below(timeline, value);
+  return at < timeline->count ? &timeline->records[at] : NULL;
+}
+
+struct tide_shadow_record *tide_shadow_find_below(const struct tide_shadow *timeline,
+                                                  uint64_t value) {
+  size_t at = count_below(timeline, value);
+  return at ? &timeline->records[at - 1] : NULL;
+}
+
+void tide_shadow_add_range(struct tide_shadow_table *table, struct tide_shadow *buffer,
+                           uint64_t begin, uint64_t end) {
+  if (!tide_shadow_grow(table, (void **)&buffer->ranges, buffer->range_count,
+                        &buffer->range_capacity, sizeof *buffer->ranges))
+    return;
+  struct tide_shadow_range *ranges = buffer->ranges;
+  size_t first = 0, after;
+  while (first < buffer->range_count && ranges[first].end < begin) first++;
+  for (after = first; after < buffer->range_count && ranges[after].begin <= end; after++) {
+    if (ranges[after].begin < begin) begin = ranges[after].begin;
+    if (ranges[after].end > end) end = ranges[after].end;
+  }
+  memmove(&ranges[first + 1], &ranges[after], (buffer->range_count - after) * sizeof *ranges);
+  ranges[first] = (struct tide_shadow_range){begin, end};
+  buffer->range_count += first + 1 - after;
+}
+
+bool tide_shadow_find_gap(const struct tide_shadow *buffer, uint64_t begin, uint64_t end,
+                          struct tide_shadow_range *out_gap) {
+  for (size_t i = 0; i < buffer->range_count && begin < end; i++) {
+    const struct tide_shadow_range *written = &buffer->ranges[i];
+    if (written->end <= begin) continue;
+    if (written->begin > begin) {
+      if (written->begin < end) end = written->begin;
+      break;
+    }
+    begin = written->end;
+  }
+  *out_gap = (struct tide_shadow_range){begin, end};
+  return begin < end;
 }
 
 void tide_shadow_drop_records(struct tide_shadow_table *table, struct tide_shadow *timeline,

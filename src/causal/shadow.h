@@ -13,7 +13,7 @@
 #ifndef TIDE_CAUSAL_SHADOW_H
 #define TIDE_CAUSAL_SHADOW_H
 
-#include "tidemark/base.h"
+#include "base/label.h"
 
 /* A vector clock, indexed by queue. It is as long as the highest known queue requires; further
  * entries are 0. */
@@ -36,9 +36,16 @@ struct tide_shadow_record {
 struct tide_shadow_access {
   uint32_t queue;
   bool write;
-  uint64_t epoch, offset, size;
-  char label[24];
+  uint64_t epoch, sequence, offset, size;
+  char label[TIDE_LABEL_SIZE];
 };
+
+/* A range of bytes. */
+struct tide_shadow_range {
+  uint64_t begin, end;
+};
+
+#define TIDE_SHADOW_HOST UINT32_MAX
 
 enum tide_shadow_kind { TIDE_SHADOW_TIMELINE, TIDE_SHADOW_BUFFER, TIDE_SHADOW_THREAD };
 
@@ -51,23 +58,32 @@ struct tide_shadow {
   struct tide_shadow_record *records;  /* TIMELINE, ascending */
   struct tide_shadow_access *accesses; /* BUFFER */
   size_t count, capacity;
+  struct tide_shadow_range *ranges; /* BUFFER: the written bytes, ascending and disjoint */
+  size_t range_count, range_capacity;
+  bool traced;  /* BUFFER: only operations can have written it: `ranges` counts */
+  bool singly;  /* TIMELINE: one owner signals it, in order */
+  bool covered; /* BUFFER: its free has to come after all uses */
+  bool freed;   /* BUFFER: freed, on queue `freed_on`; TIDE_SHADOW_HOST: by a host */
+  uint32_t freed_on;
+  uint32_t awaited;   /* BUFFER: uses by parts of instances that have not all their parts yet */
   uint64_t forgotten; /* TIMELINE: records up to this value may be missing */
-  char label[32];
+  char label[TIDE_LABEL_SIZE];
 };
 
 /* A signal by a queue's operation, to suggest as the missing wait. */
 struct tide_shadow_hint {
   uint64_t epoch, value;
-  char label[32];
+  char label[TIDE_LABEL_SIZE];
 };
 
 struct tide_shadow_queue {
-  const void *queue;
+  const void *queue, *device, *progress;
+  uint64_t axis, newest; /* the epoch that entered last */
   bool in_order;
   struct tide_shadow_clock clock;
   struct tide_shadow_hint *hints; /* ascending by epoch */
   size_t hint_count, hint_capacity;
-  char label[32];
+  char label[TIDE_LABEL_SIZE];
 };
 
 struct tide_shadow_table {
@@ -111,6 +127,15 @@ struct tide_shadow_record *tide_shadow_add_record(struct tide_shadow_table *tabl
  * were dropped. */
 struct tide_shadow_record *tide_shadow_find_record(const struct tide_shadow *timeline,
                                                    uint64_t value);
+/* Returns the record with the largest value < `value`; NULL: none. */
+struct tide_shadow_record *tide_shadow_find_below(const struct tide_shadow *timeline,
+                                                  uint64_t value);
+/* Adds a range to the written bytes. */
+void tide_shadow_add_range(struct tide_shadow_table *table, struct tide_shadow *buffer,
+                           uint64_t begin, uint64_t end);
+/* Finds the first bytes of a range that are not written. False: all are. */
+bool tide_shadow_find_gap(const struct tide_shadow *buffer, uint64_t begin, uint64_t end,
+                          struct tide_shadow_range *out_gap);
 /* Drops all but the newest `kept` records. */
 void tide_shadow_drop_records(struct tide_shadow_table *table, struct tide_shadow *timeline,
                               size_t kept);

@@ -66,8 +66,8 @@ void tide_tracker_destroy(struct tide_tracker *tracker) {
     older = table->older;
     free_table(allocator, table);
   }
-  tide_free(allocator, tracker->closed.list, tracker->closed.capacity,
-            sizeof tracker->closed.list[0]);
+  for (struct tide_interval *interval; (interval = tide_closed_remove_any(&tracker->closed));)
+    tide_free(allocator, interval, 1, sizeof *interval);
   free_lines(allocator, tracker, sizeof *tracker);
 }
 
@@ -77,31 +77,29 @@ void tide_tracker_destroy(struct tide_tracker *tracker) {
 struct spare {
   struct tide_tracker_axis *state;
   struct tide_axis_table *table;
-  struct tide_closed closed;
-  size_t table_size, closed_capacity; /* wanted; 0: the tracker's own is large enough */
-  bool want_state;
+  struct tide_interval *interval;
+  size_t table_size; /* wanted; 0: the tracker's own is large enough */
+  bool want_state, want_interval;
 };
 
 /* True if registering lacks memory, which is then noted in `spare`. Closing never allocates: there
- * is always capacity for one interval per live axis. */
+ * is always a spare interval per live axis. */
 static bool missing_locked(const struct tide_tracker *tracker, struct spare *spare) {
   size_t live = tracker->live + 1;
-  size_t intervals = tracker->closed.count + live;
   spare->want_state = !tracker->free && !spare->state;
-  spare->table_size = spare->closed_capacity = 0;
+  spare->want_interval = tracker->closed.spares < live && !spare->interval;
+  spare->table_size = 0;
   if (live * 2 > tracker->table->size) {
     size_t size = tracker->table->size * 2;
     if (!spare->table || spare->table->size < size) spare->table_size = size;
   }
-  if (intervals > tracker->closed.capacity && intervals > spare->closed.capacity)
-    spare->closed_capacity = intervals * 2;
-  return spare->want_state || spare->table_size || spare->closed_capacity;
+  return spare->want_state || spare->want_interval || spare->table_size;
 }
 
 static void free_spare(const struct tide_allocator *allocator, struct spare *spare) {
   free_lines(allocator, spare->state, sizeof *spare->state);
   free_table(allocator, spare->table);
-  tide_free(allocator, spare->closed.list, spare->closed.capacity, sizeof spare->closed.list[0]);
+  tide_free(allocator, spare->interval, 1, sizeof *spare->interval);
 }
 
 static bool fill_spare(const struct tide_allocator *allocator, struct spare *spare) {
@@ -114,13 +112,9 @@ static bool fill_spare(const struct tide_allocator *allocator, struct spare *spa
     spare->table = make_table(allocator, spare->table_size);
     if (!spare->table) return false;
   }
-  if (spare->closed_capacity) {
-    tide_free(allocator, spare->closed.list, spare->closed.capacity, sizeof spare->closed.list[0]);
-    spare->closed.capacity = 0;
-    spare->closed.list =
-        tide_alloc(allocator, spare->closed_capacity, sizeof spare->closed.list[0]);
-    if (!spare->closed.list) return false;
-    spare->closed.capacity = spare->closed_capacity;
+  if (spare->want_interval) {
+    spare->interval = tide_alloc(allocator, 1, sizeof *spare->interval);
+    if (!spare->interval) return false;
   }
   return true;
 }
@@ -137,12 +131,9 @@ static void grow_table_locked(struct tide_tracker *tracker, struct spare *spare)
 
 static void install_locked(struct tide_tracker *tracker, struct spare *spare, tide_axis axis) {
   if ((tracker->live + 1) * 2 > tracker->table->size) grow_table_locked(tracker, spare);
-  if (tracker->closed.count + tracker->live + 1 > tracker->closed.capacity) {
-    struct tide_closed old = tracker->closed;
-    if (old.count) memcpy(spare->closed.list, old.list, old.count * sizeof old.list[0]);
-    tracker->closed.list = spare->closed.list;
-    tracker->closed.capacity = spare->closed.capacity;
-    spare->closed = old;
+  if (tracker->closed.spares < tracker->live + 1) {
+    tide_closed_add_spare(&tracker->closed, spare->interval);
+    spare->interval = NULL;
   }
   struct tide_tracker_axis *at = tracker->free ? tracker->free : spare->state;
   if (at == tracker->free) tracker->free = at->next_free;
@@ -305,6 +296,14 @@ static void certify_locked(struct tide_tracker *tracker, struct tide_tracker_axi
   open_locked(tracker, at, out);
 }
 
+/* Frees the spare intervals that the live axes, and one more, do not need. */
+static void trim_spares_locked(struct tide_tracker *tracker) {
+  while (tracker->closed.spares > tracker->live + 1) {
+    struct tide_interval *unused = tide_closed_remove_any(&tracker->closed);
+    tide_free(tracker->allocator, unused, 1, sizeof *unused);
+  }
+}
+
 /* Closes an axis. The axis number is removed before the state's next user resets the epoch: see
  * tracker_axis.h. */
 static void close_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
@@ -316,6 +315,7 @@ static void close_locked(struct tide_tracker *tracker, struct tide_tracker_axis 
   at->next_free = tracker->free;
   tracker->free = at;
   tide_store_release(&tracker->live, tracker->live - 1);
+  trim_spares_locked(tracker);
 }
 
 void tide_tracker_fail_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,

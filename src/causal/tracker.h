@@ -31,6 +31,10 @@ void tide_tracker_set_owner(struct tide_tracker_axis *at, const void *house, voi
  * valid as long as its house keeps the axis open. */
 void *tide_tracker_owner(struct tide_tracker *tracker, tide_axis axis, const void *house);
 
+/* Returns an axis that was never registered, so that it leaves no gap between the closed axes. No
+ * effect if the lease has handed out another one since. */
+void tide_lease_return(struct tide_lease *lease, tide_axis axis);
+
 /* Takes one exchange if no waiter awaits an epoch <= `epoch`; else also the lock, once. */
 void tide_tracker_advance_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
                                   uint64_t epoch, struct tide_fired *out);

@@ -269,9 +269,9 @@ static void stop(void *self) {
 enum tide_status tide_cuda_open(struct tide_context *context, const struct tide_cuda_params *params,
                                 struct tide_device **out_device, struct tide_diag *diag) {
   struct tide_cuda_params own;
-  enum tide_status status = tide_params_copy(&own, sizeof own, params);
-  if (status != TIDE_OK)
-    return tide_diag_set(diag, status, "struct_size is not of a tide_cuda_params");
+  enum tide_status status =
+      tide_params_copy_named(&own, sizeof own, params, "tide_cuda_params", diag);
+  if (status != TIDE_OK) return status;
   if (own.depth > TIDE_CUDA_DEPTH_MOST)
     return tide_diag_set(diag, TIDE_INVALID, "a GPU has at most %u operations under way, not %u",
                          TIDE_CUDA_DEPTH_MOST, own.depth);

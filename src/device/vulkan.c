@@ -157,9 +157,9 @@ enum tide_status tide_vulkan_open(struct tide_context *context,
                                   const struct tide_vulkan_params *params,
                                   struct tide_device **out_device, struct tide_diag *diag) {
   struct tide_vulkan_params own;
-  enum tide_status status = tide_params_copy(&own, sizeof own, params);
-  if (status != TIDE_OK)
-    return tide_diag_set(diag, status, "struct_size is not of a tide_vulkan_params");
+  enum tide_status status =
+      tide_params_copy_named(&own, sizeof own, params, "tide_vulkan_params", diag);
+  if (status != TIDE_OK) return status;
   status = check_params(&own, diag);
   if (status != TIDE_OK) return status;
   struct tide_vulkan *vulkan = tide_alloc(context->allocator, 1, sizeof *vulkan);

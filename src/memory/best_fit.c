@@ -70,7 +70,7 @@ static size_t count_missing(struct tide_pool *pool, const struct tide_death *dea
 
 /* Weighs a block that the requester does not know. True if it needs no wait. */
 static bool weigh_block(struct tide_pool *pool, struct tide_block *block,
-                        const struct tide_frontier *frontier, struct tide_choice *out_choice) {
+                        const struct tide_request *request, struct tide_choice *out_choice) {
   struct tide_death *death = block->death;
   bool closable;
   if (tide_death_settle(death, &pool->namers)) {
@@ -78,41 +78,40 @@ static bool weigh_block(struct tide_pool *pool, struct tide_block *block,
     return true;
   }
   /* Settling may have removed the entries that the requester did not know. */
-  if (!death->listed && tide_death_known(death, frontier)) {
+  if (!death->listed && tide_death_known_with(death, request->known, request->insight)) {
     set_choice(out_choice, block, TIDE_REUSE_KNOWN, 0);
     return true;
   }
-  size_t missing = count_missing(pool, death, frontier, &closable);
+  size_t missing = count_missing(pool, death, request->known, &closable);
   bool fewer = !out_choice->block || missing < out_choice->missing;
-  if (closable && fewer) {
+  if (closable && fewer && tide_death_may_be_awaited(death, request->insight)) {
     set_choice(out_choice, block, TIDE_REUSE_GAP, missing);
   }
   return false;
 }
 
 /* Checks the requester's own frontier first: the tracker and the count of waits cost more. */
-void tide_best_fit_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
-                        uint32_t looks, struct tide_choice *out_choice) {
+void tide_best_fit_free(struct tide_pool *pool, const struct tide_request *request, uint32_t looks,
+                        struct tide_choice *out_choice) {
   struct tide_block *block, *seen[TIDE_CHOOSE_FEW];
   uint32_t count = 0;
   set_choice(out_choice, NULL, TIDE_REUSE_FRESH, 0);
-  struct walk walk = begin_walk(&pool->free, size, looks);
+  struct walk walk = begin_walk(&pool->free, request->size, looks);
   while ((block = next_block(&walk))) {
     if (tide_death_empty(block->death))
       return set_choice(out_choice, block, TIDE_REUSE_FINISHED, 0);
-    if (tide_death_known(block->death, frontier)) {
+    if (tide_death_known_with(block->death, request->known, request->insight)) {
       return set_choice(out_choice, block, TIDE_REUSE_KNOWN, 0);
     }
     if (count < TIDE_CHOOSE_FEW) seen[count] = block;
     count++;
   }
   if (count > TIDE_CHOOSE_FEW) {
-    walk = begin_walk(&pool->free, size, looks);
-    while ((block = next_block(&walk)) && !weigh_block(pool, block, frontier, out_choice)) continue;
+    walk = begin_walk(&pool->free, request->size, looks);
+    while ((block = next_block(&walk)) && !weigh_block(pool, block, request, out_choice)) continue;
     return;
   }
-  for (uint32_t i = 0; i < count && !weigh_block(pool, seen[i], frontier, out_choice); i++)
-    continue;
+  for (uint32_t i = 0; i < count && !weigh_block(pool, seen[i], request, out_choice); i++) continue;
 }
 
 void tide_best_fit_fresh(struct tide_pool *pool, size_t size, uint32_t looks,

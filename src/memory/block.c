@@ -47,12 +47,11 @@ struct tide_block *tide_chunk_add(struct tide_pool *pool, struct tide_chunk *chu
   return block;
 }
 
-bool tide_chunk_finished(struct tide_pool *pool, struct tide_chunk *chunk) {
+bool tide_chunk_is_idle(const struct tide_pool *pool, const struct tide_chunk *chunk) {
   struct tide_tracker *tracker = pool->context->tracker;
-  for (struct tide_block *block = chunk->first; block; block = block->after) {
+  for (const struct tide_block *block = chunk->first; block; block = block->after) {
     if (block->state == TIDE_BLOCK_LIVE) return false;
-    if (block->state == TIDE_BLOCK_FRESH || tide_death_settle(block->death, &pool->namers))
-      continue;
+    if (block->state == TIDE_BLOCK_FRESH || tide_death_finished(block->death, tracker)) continue;
     /* Without a live axis, all epochs that were ever given have finished. */
     if (block->state == TIDE_BLOCK_WAITING && tide_tracker_live(tracker) == 0) continue;
     return false;
@@ -194,17 +193,20 @@ struct run {
 };
 
 /* Adds the next block to the run. False if the block is in use or in a grace period, or if the run
- * would leave more than `most` entries to wait for. */
+ * would leave more than `most` entries to wait for, or one that the requester may not await. */
 static bool run_take(struct tide_pool *pool, struct run *run, const struct tide_block *next,
-                     const struct tide_frontier *frontier, size_t most) {
+                     const struct tide_request *request, size_t most) {
   struct tide_tracker *tracker = pool->context->tracker;
   bool closable = true;
   if (!is_binned(next) || next->size > SIZE_MAX - run->size) return false;
   if (next->state == TIDE_BLOCK_FRESH && run->count == 0) return false;
-  if (!tide_death_settle(next->death, &pool->namers) && !tide_death_known(next->death, frontier)) {
-    run->missing += tide_death_missing(next->death, frontier, tracker, &closable);
+  if (!tide_death_settle(next->death, &pool->namers) &&
+      !tide_death_known_with(next->death, request->known, request->insight)) {
+    run->missing += tide_death_missing(next->death, request->known, tracker, &closable);
+    closable = closable && run->missing <= most &&
+               tide_death_may_be_awaited(next->death, request->insight);
   }
-  if (!closable || next->death->frontier.tainted || run->missing > most) return false;
+  if (!closable || next->death->frontier.tainted) return false;
   run->count++;
   run->size += next->size;
   return true;
@@ -227,15 +229,15 @@ static bool join_deaths(struct tide_pool *pool, const struct run *run) {
 }
 
 /* Examines each block once: runs do not overlap. */
-bool tide_block_join_run(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
-                         size_t most, uint32_t looks) {
+bool tide_block_join_run(struct tide_pool *pool, const struct tide_request *request, size_t most,
+                         uint32_t looks) {
   struct run best = {.count = 0};
   for (struct tide_link *at = pool->chunks.next; at != &pool->chunks; at = at->next) {
     struct tide_block *block = TIDE_CONTAINER(at, struct tide_chunk, link)->first;
     for (struct run run = {.first = block}; block && looks; block = block->after, looks--) {
-      if (!run_take(pool, &run, block, frontier, most)) {
+      if (!run_take(pool, &run, block, request, most)) {
         run = (struct run){.first = block->after};
-      } else if (run.size >= size) {
+      } else if (run.size >= request->size) {
         if (run.missing == 0) return join_deaths(pool, &run);
         most = run.missing - 1;
         best = run;

@@ -150,6 +150,27 @@ void tide_buffer_trace(struct tide_buffer *buffer, const struct tide_naming *use
   }
 }
 
+/* ---- check mode ------------------------------------------------------------------ */
+
+static __attribute__((noinline)) void tell_check(const struct tide_buffer *buffer,
+                                                 enum tide_event_kind kind) {
+  const struct tide_context *context = buffer->pool->context;
+  const struct tide_platform *platform = context->platform;
+  tide_pool_lock(buffer->pool);
+  bool pinned = buffer->pins != 0;
+  tide_pool_unlock(buffer->pool);
+  struct tide_event event = {.kind = kind,
+                             .detail = pinned,
+                             .thread = platform->thread_id(platform->self),
+                             .value = buffer->serial,
+                             .object = buffer};
+  context->check->event(context->check->self, &event);
+}
+
+static inline bool is_checked(const struct tide_buffer *buffer) {
+  return __builtin_expect(buffer->pool->context->check != NULL, 0);
+}
+
 /* ---- freeing -------------------------------------------------------------------- */
 
 static inline void count_out_locked(struct tide_pool *pool, const struct tide_buffer *buffer) {
@@ -176,7 +197,7 @@ static bool follow_after_search(struct tide_buffer *buffer, const struct tide_po
 
 /* Completes a free. The sink may read the death frontier: the event precedes any change of it. */
 static void complete_locked(struct tide_buffer *buffer, const struct tide_position *position,
-                            bool tell) {
+                            const struct tide_insight *insight, bool tell) {
   struct tide_pool *pool = buffer->pool;
   gather_locked(buffer);
   if (!buffer->block) {
@@ -190,6 +211,7 @@ static void complete_locked(struct tide_buffer *buffer, const struct tide_positi
                                .position = position,
                                .tracker = pool->context->tracker,
                                .namers = &pool->namers,
+                               .insight = insight,
                                .covered = pool->covered,
                                .named = pool->named};
   if (!follow_after_search(buffer, position)) tide_death_make(buffer->block->death, &ending);
@@ -218,12 +240,13 @@ static void complete_deferred_locked(struct tide_buffer *buffer) {
       .frontier = buffer->block ? &buffer->block->death->frontier : NULL,
   };
   if (buffer->block) buffer->pool->deferred_live--;
-  complete_locked(buffer, buffer->free_positioned ? &position : NULL, false);
+  complete_locked(buffer, buffer->free_positioned ? &position : NULL, NULL, false);
 }
 
 /* free_and_unlock and free_contended are tail calls: the fast path needs no stack. */
 __attribute__((noinline)) static void free_and_unlock(struct tide_buffer *buffer,
-                                                      const struct tide_position *position) {
+                                                      const struct tide_position *position,
+                                                      const struct tide_insight *insight) {
   struct tide_pool *pool = buffer->pool;
   TIDE_ASSERT(!tide_load_relaxed(&buffer->freed));
   tide_store_release(&buffer->freed, 1u);
@@ -232,16 +255,17 @@ __attribute__((noinline)) static void free_and_unlock(struct tide_buffer *buffer
     if (tell) emit_free(pool, buffer, position);
     defer_locked(buffer, position);
   } else {
-    complete_locked(buffer, position, tell);
+    complete_locked(buffer, position, insight, tell);
     drop_locked(pool, buffer);
   }
   tide_pool_unlock(pool);
 }
 
 __attribute__((noinline)) static void free_contended(struct tide_buffer *buffer,
-                                                     const struct tide_position *position) {
+                                                     const struct tide_position *position,
+                                                     const struct tide_insight *insight) {
   tide_pool_lock(buffer->pool);
-  free_and_unlock(buffer, position);
+  free_and_unlock(buffer, position, insight);
 }
 
 /* True if the freeing position dominates the buffer's past (for the host: if there is no past).
@@ -285,26 +309,33 @@ static inline bool follow_used(struct tide_pool *pool, const struct tide_buffer 
 
 /* A tail call: other frees need less stack. */
 __attribute__((noinline)) static void free_used(struct tide_buffer *buffer,
-                                                const struct tide_position *position) {
+                                                const struct tide_position *position,
+                                                const struct tide_insight *insight) {
   struct tide_pool *pool = buffer->pool;
   gather_locked(buffer);
   if (is_quick(pool, buffer) && follow_used(pool, buffer, position)) {
     finish_quickly(pool, buffer, position);
   } else {
-    free_and_unlock(buffer, position);
+    free_and_unlock(buffer, position, insight);
   }
 }
 
 void tide_pool_free(struct tide_buffer *buffer, const struct tide_position *position) {
+  tide_pool_free_with(buffer, position, NULL);
+}
+
+void tide_pool_free_with(struct tide_buffer *buffer, const struct tide_position *position,
+                         const struct tide_insight *insight) {
   if (!buffer) return;
   struct tide_pool *pool = buffer->pool;
+  if (!position && is_checked(buffer)) tell_check(buffer, TIDE_EVENT_BUFFER_FREED);
   bool knows = dominates_past(buffer, position);
-  if (!tide_lock_try(&pool->lock)) return free_contended(buffer, position);
+  if (!tide_lock_try(&pool->lock)) return free_contended(buffer, position, insight);
   bool used = buffer->uses->count || buffer->uses->tainted;
-  if (used && (pool->named || buffer->repeats)) return free_used(buffer, position);
-  if (!knows || !is_quick(pool, buffer)) return free_and_unlock(buffer, position);
+  if (used && (pool->named || buffer->repeats)) return free_used(buffer, position, insight);
+  if (!knows || !is_quick(pool, buffer)) return free_and_unlock(buffer, position, insight);
   if (used && !(position && tide_uses_known(buffer->uses, position->frontier))) {
-    return free_and_unlock(buffer, position);
+    return free_and_unlock(buffer, position, insight);
   }
   if (position) tide_death_fill(buffer->block->death, position);
   else tide_death_clear(buffer->block->death);
@@ -355,6 +386,8 @@ const struct tide_frontier *tide_buffer_death(const struct tide_buffer *buffer, 
 
 uint64_t tide_buffer_serial(const struct tide_buffer *buffer) { return buffer->serial; }
 
+bool tide_buffer_pinned(const struct tide_buffer *buffer) { return buffer->pins != 0; }
+
 bool tide_buffer_covered(const struct tide_buffer *buffer) { return buffer->pool->covered; }
 
 bool tide_buffer_freed(const struct tide_buffer *buffer) {
@@ -368,21 +401,10 @@ size_t tide_buffer_size(const struct tide_buffer *buffer) { return buffer->size;
 const char *tide_buffer_label(const struct tide_buffer *buffer) { return buffer->label; }
 enum tide_reuse tide_buffer_reuse(const struct tide_buffer *buffer) { return buffer->reuse; }
 
-static bool has_finished(struct tide_tracker *tracker, const struct tide_frontier *frontier) {
-  if (frontier->tainted) return false;
-  struct tide_frontier_entry entry;
-  for (struct tide_frontier_cursor at = tide_frontier_begin(frontier);
-       tide_frontier_next(&at, &entry);) {
-    if (!tide_tracker_finished(tracker, entry.axis, entry.epoch)) return false;
-  }
-  return true;
-}
-
 bool tide_buffer_ready(const struct tide_buffer *buffer) {
-  struct tide_tracker *tracker = buffer->pool->context->tracker;
-  const struct tide_death *past = buffer->past;
-  if (past->axis && tide_tracker_finished(tracker, past->axis, past->epoch)) return true;
-  return has_finished(tracker, &past->frontier);
+  bool ready = tide_death_finished(buffer->past, buffer->pool->context->tracker);
+  if (ready && is_checked(buffer)) tell_check(buffer, TIDE_EVENT_BUFFER_READY);
+  return ready;
 }
 
 /* True if the repeated uses have finished, which may not be in `uses` yet. */
@@ -398,14 +420,19 @@ static bool repeats_finished(const struct tide_buffer *buffer) {
 }
 
 /* True if no operation refers to the buffer, or all that entered have finished and none is held. */
-bool tide_buffer_idle(const struct tide_buffer *buffer) {
+static bool is_idle(const struct tide_buffer *buffer) {
   struct tide_pool *pool = buffer->pool;
-  if (!tide_buffer_ready(buffer)) return false;
   if (tide_load_acquire(&buffer->references) == 1) return true;
   if (pool->covered) return false;
   tide_pool_lock(pool);
-  bool idle = buffer->pins == 0 && has_finished(pool->context->tracker, buffer->uses) &&
+  bool idle = buffer->pins == 0 && tide_uses_finished(buffer->uses, pool->context->tracker) &&
               repeats_finished(buffer);
   tide_pool_unlock(pool);
+  return idle;
+}
+
+bool tide_buffer_idle(const struct tide_buffer *buffer) {
+  bool idle = tide_buffer_ready(buffer) && is_idle(buffer);
+  if (idle && is_checked(buffer)) tell_check(buffer, TIDE_EVENT_BUFFER_IDLE);
   return idle;
 }

@@ -25,6 +25,11 @@ static void make_entry_signaller(struct tide_death *death) {
   death->listed = true;
 }
 
+bool tide_death_finished(const struct tide_death *death, struct tide_tracker *tracker) {
+  if (death->axis && tide_tracker_finished(tracker, death->axis, death->epoch)) return true;
+  return tide_uses_finished(&death->frontier, tracker);
+}
+
 static inline __attribute__((always_inline)) bool is_unfinished(void *namers, tide_axis axis,
                                                                 uint64_t epoch) {
   return !tide_namers_finished(namers, axis, epoch);
@@ -56,32 +61,65 @@ size_t tide_death_missing(const struct tide_death *death, const struct tide_fron
   return missing;
 }
 
-/* True if (axis, epoch) has finished once the position's newest operation has. */
-static bool knows_epoch(const struct tide_position *position, tide_axis axis, uint64_t epoch) {
-  if (axis == position->axis && epoch <= position->epoch) return true;
-  return tide_frontier_get(position->frontier, axis) >= epoch;
+static bool lists_or_implies(const struct tide_frontier *known, const struct tide_insight *insight,
+                             tide_axis axis, uint64_t epoch) {
+  return tide_frontier_get(known, axis) >= epoch ||
+         (insight && insight->implies(insight->self, known, axis, epoch));
 }
 
-static bool knows_all(const struct tide_position *position, const struct tide_frontier *f,
+bool tide_death_known_with(const struct tide_death *death, const struct tide_frontier *frontier,
+                           const struct tide_insight *insight) {
+  struct tide_frontier_entry entry;
+  if (tide_death_known(death, frontier)) return true;
+  if (!insight) return false;
+  if (death->axis && insight->implies(insight->self, frontier, death->axis, death->epoch))
+    return true;
+  if (death->frontier.tainted) return false;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(&death->frontier);
+       tide_frontier_next(&at, &entry);)
+    if (!lists_or_implies(frontier, insight, entry.axis, entry.epoch)) return false;
+  return true;
+}
+
+bool tide_death_may_be_awaited(const struct tide_death *death, const struct tide_insight *insight) {
+  struct tide_frontier_entry entry;
+  if (!insight) return true;
+  if (death->frontier.tainted) return insight->may_await(insight->self, death->axis, death->epoch);
+  for (struct tide_frontier_cursor at = tide_frontier_begin(&death->frontier);
+       tide_frontier_next(&at, &entry);)
+    if (!insight->may_await(insight->self, entry.axis, entry.epoch)) return false;
+  return true;
+}
+
+/* True if (axis, epoch) has finished once the position's newest operation has. */
+static bool knows_epoch(const struct tide_ending *ending, tide_axis axis, uint64_t epoch) {
+  const struct tide_position *position = ending->position;
+  if (axis == position->axis && epoch <= position->epoch) return true;
+  return lists_or_implies(position->frontier, ending->insight, axis, epoch);
+}
+
+/* `tracker`: counts what has finished, too; NULL: it does not. */
+static bool knows_all(const struct tide_ending *ending, const struct tide_frontier *f,
                       struct tide_tracker *tracker) {
   if (f->tainted) return false;
-  if (tide_frontier_dominates(position->frontier, f)) return true;
+  if (tide_frontier_dominates(ending->position->frontier, f)) return true;
   struct tide_frontier_entry entry;
   for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
-    if (knows_epoch(position, entry.axis, entry.epoch)) continue;
+    if (knows_epoch(ending, entry.axis, entry.epoch)) continue;
     if (!tracker || !tide_tracker_finished(tracker, entry.axis, entry.epoch)) return false;
   }
   return true;
 }
 
-static bool knows_past(const struct tide_position *position, const struct tide_death *past,
-                       struct tide_tracker *tracker) {
+static bool knows_past(const struct tide_ending *ending) {
+  const struct tide_death *past = ending->past;
+  struct tide_tracker *tracker = ending->tracker;
   if (tide_death_empty(past)) return true;
-  if (past->axis && (knows_epoch(position, past->axis, past->epoch) ||
+  if (past->axis && (knows_epoch(ending, past->axis, past->epoch) ||
                      tide_tracker_finished(tracker, past->axis, past->epoch))) {
     return true;
   }
-  return knows_all(position, &past->frontier, tracker);
+  return knows_all(ending, &past->frontier, tracker);
 }
 
 /* ---- uses ---- */
@@ -103,7 +141,9 @@ struct adding {
 
 static inline __attribute__((always_inline)) bool use_known(struct adding *adding, tide_axis axis,
                                                             uint64_t epoch) {
-  return tide_frontier_get_upwards(adding->use->known, axis, &adding->next) >= epoch;
+  const struct tide_insight *insight = adding->use->insight;
+  if (tide_frontier_get_upwards(adding->use->known, axis, &adding->next) >= epoch) return true;
+  return insight && insight->implies(insight->self, adding->use->known, axis, epoch);
 }
 
 static inline __attribute__((always_inline)) bool use_stays(void *self, tide_axis axis,
@@ -120,6 +160,16 @@ void tide_uses_add(struct tide_frontier *uses, const struct tide_naming *use,
   struct adding adding = {use, use->epoch, 0};
   tide_frontier_filter(uses, use_stays, &adding);
   tide_frontier_raise(uses, use->axis, adding.newest, &eviction);
+}
+
+bool tide_uses_finished(const struct tide_frontier *uses, struct tide_tracker *tracker) {
+  if (uses->tainted) return false;
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(uses);
+       tide_frontier_next(&at, &entry);) {
+    if (!tide_tracker_finished(tracker, entry.axis, entry.epoch)) return false;
+  }
+  return true;
 }
 
 /* Makes the death of a buffer that the host frees: of the past and the uses alone. */
@@ -254,7 +304,7 @@ static bool make_of_uses(struct tide_death *death, const struct tide_ending *end
   /* If completion is in order, the newest operation is behind all that the queue knows. */
   bool stands = position->epoch > 0 &&
                 tide_frontier_get(known, position->axis) >= position->epoch &&
-                knows_all(position, uses, NULL);
+                knows_all(ending, uses, NULL);
   keep_foreign(&death->frontier, *ending);
   if (others) tide_frontier_merge(&death->frontier, uses, NULL);
   else tide_frontier_copy(&death->frontier, uses, NULL);
@@ -273,8 +323,7 @@ void tide_death_make(struct tide_death *death, const struct tide_ending *ending)
   }
   if (make_of_uses(death, ending) || make_of_entries(death, ending)) return;
   struct tide_eviction eviction = {.tracker = ending->tracker, .keep = position->axis};
-  bool past_known = knows_past(position, ending->past, ending->tracker);
-  bool uses_known = knows_all(position, ending->uses, NULL);
+  bool past_known = knows_past(ending), uses_known = knows_all(ending, ending->uses, NULL);
   if (position->frontier != &death->frontier) {
     tide_frontier_copy(&death->frontier, position->frontier, &eviction);
   }

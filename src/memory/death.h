@@ -98,6 +98,15 @@ static inline bool tide_death_known(const struct tide_death *death,
   return tide_death_empty(death) || tide_frontier_dominates(frontier, &death->frontier);
 }
 
+/* True if `frontier` implies all of it, with the requester's insight. */
+bool tide_death_known_with(const struct tide_death *death, const struct tide_frontier *frontier,
+                           const struct tide_insight *insight);
+/* True if the requester may wait for all of it. */
+bool tide_death_may_be_awaited(const struct tide_death *death, const struct tide_insight *insight);
+
+/* True if all of it has finished. The death stays as it is. */
+bool tide_death_finished(const struct tide_death *death, struct tide_tracker *tracker);
+
 /* True if all of it has finished. Without a signaller that tells, drops the entries that have
  * finished. */
 bool tide_death_settle_entries(struct tide_death *death, struct tide_namers *namers);
@@ -122,6 +131,8 @@ size_t tide_death_missing(const struct tide_death *death, const struct tide_fron
  * often one entry. */
 void tide_uses_add(struct tide_frontier *uses, const struct tide_naming *use,
                    struct tide_tracker *tracker);
+/* True if all uses have finished. */
+bool tide_uses_finished(const struct tide_frontier *uses, struct tide_tracker *tracker);
 
 /* The state of a buffer that is freed. */
 struct tide_ending {
@@ -130,6 +141,7 @@ struct tide_ending {
   const struct tide_position *position; /* NULL: the host, after all uses have finished */
   struct tide_tracker *tracker;
   struct tide_namers *namers;
+  const struct tide_insight *insight; /* the position's; NULL: none */
   bool covered; /* uses are not recorded: the position's newest operation is behind all of them */
   bool named;   /* uses have all operations that touched the buffer */
 };

@@ -9,12 +9,11 @@
 #define DEFAULT_ALIGN ((size_t)64)
 #define DEFAULT_BUFFERS 4096u
 
-static void set_label(char *to, const char *label) {
-  size_t length = 0;
-  for (; label && label[length] && length < TIDE_POOL_LABEL - 1; length++) {
-    to[length] = label[length];
-  }
-  to[length] = '\0';
+/* Gives a buffer its label; without one, the name that the handle may have already. */
+static inline void set_label(struct tide_buffer *buffer, const char *label) {
+  if (!label && buffer->unlabelled) return;
+  tide_label_name(buffer->label, label, "buffer", buffer->number);
+  buffer->unlabelled = !label;
 }
 
 /* ---- making and unmaking ------------------------------------------------------ */
@@ -43,7 +42,7 @@ static void pool_init(struct tide_pool *pool, struct tide_context *context,
   pool->covered = params->frees_cover_uses;
   pool->named = params->uses_are_named && !params->frees_cover_uses;
   pool->home = params->device;
-  set_label(pool->label, params->label);
+  tide_label_name(pool->label, params->label, "pool", tide_context_number(context));
   tide_lock_init(&pool->lock);
   tide_list_init(&pool->chunks);
   tide_list_init(&pool->spare_blocks);
@@ -105,18 +104,11 @@ enum tide_status tide_pool_create(struct tide_context *context,
   return TIDE_OK;
 }
 
-static bool chunks_finished(struct tide_pool *pool) {
-  for (struct tide_link *at = pool->chunks.next; at != &pool->chunks; at = at->next) {
-    if (!tide_chunk_finished(pool, TIDE_CONTAINER(at, struct tide_chunk, link))) return false;
-  }
-  return true;
-}
-
 enum tide_status tide_pool_destroy(struct tide_pool *pool) {
   if (!pool) return TIDE_OK;
   tide_pool_lock(pool);
   tide_pool_step_grace(pool);
-  bool busy = pool->live + pool->lingering != 0 || !chunks_finished(pool);
+  bool busy = pool->live + pool->lingering != 0 || tide_source_busy_bytes(pool) != 0;
   tide_pool_unlock(pool);
   if (busy) return TIDE_BUSY;
   free_all(pool);
@@ -124,25 +116,10 @@ enum tide_status tide_pool_destroy(struct tide_pool *pool) {
 }
 
 size_t tide_pool_trim(struct tide_pool *pool) {
-  struct tide_link gone;
-  size_t bytes = 0;
-  tide_list_init(&gone);
   tide_pool_lock(pool);
   tide_pool_step_grace(pool);
-  for (struct tide_link *at = pool->chunks.next, *next; at != &pool->chunks; at = next) {
-    next = at->next;
-    struct tide_chunk *chunk = TIDE_CONTAINER(at, struct tide_chunk, link);
-    if (!tide_chunk_finished(pool, chunk)) continue;
-    tide_chunk_remove(pool, chunk);
-    tide_list_push_back(&gone, &chunk->link);
-    bytes += chunk->size;
-  }
-  pool->stats.source_bytes -= bytes;
+  size_t bytes = tide_source_give_idle_locked(pool, SIZE_MAX);
   tide_pool_unlock(pool);
-  struct tide_link *link;
-  while ((link = tide_list_pop_front(&gone))) {
-    tide_source_give(pool, TIDE_CONTAINER(link, struct tide_chunk, link));
-  }
   return bytes;
 }
 
@@ -166,6 +143,7 @@ void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *out_stats) 
   stats.allocs = stats.reused_known + stats.reused_finished + stats.reused_gap + stats.fresh;
   stats.frees = stats.allocs - (stats.live_buffers - pool->imports_live - pool->deferred_live);
   stats.source_used = stats.source_bytes - unused_end(pool);
+  stats.busy_bytes = tide_source_busy_bytes(pool);
   stats.limit = pool->limit;
   stats.budget = tide_source_budget(pool, 0);
   tide_pool_unlock(pool);
@@ -250,10 +228,13 @@ static inline size_t whole_size(const struct tide_pool *pool, size_t size) {
 }
 
 static enum tide_status alloc_locked(struct tide_pool *pool, size_t size,
-                                     const struct tide_position *position, const char *label,
+                                     const struct tide_position *position,
+                                     const struct tide_insight *insight, const char *label,
                                      struct tide_buffer **out_buffer) {
-  struct tide_request request = {
-      .size = whole_size(pool, size), .known = known_at(position), .is_host = position == NULL};
+  struct tide_request request = {.size = whole_size(pool, size),
+                                 .known = known_at(position),
+                                 .insight = insight,
+                                 .is_host = position == NULL};
   struct tide_choice choice;
   *out_buffer = NULL;
   if (request.size == 0) return TIDE_NOMEM;
@@ -263,7 +244,7 @@ static enum tide_status alloc_locked(struct tide_pool *pool, size_t size,
   if (pool->live >= pool->buffers) return TIDE_FULL;
   tide_block_take(pool, choice.block, request.size);
   struct tide_buffer *buffer = hand_out(pool, choice.block, size);
-  set_label(buffer->label, label);
+  set_label(buffer, label);
   buffer->reuse = choice.reuse;
   pool->reused[choice.reuse]++;
   if (choice.missing) pool->more_gap_waits += choice.missing - 1;
@@ -275,12 +256,13 @@ static enum tide_status alloc_locked(struct tide_pool *pool, size_t size,
 /* alloc_and_unlock and alloc_contended are tail calls: the fast path needs no stack. */
 __attribute__((noinline)) static enum tide_status
 alloc_and_unlock(struct tide_pool *pool, size_t size, const struct tide_position *position,
-                 const char *label, struct tide_buffer **out_buffer) {
+                 const struct tide_insight *insight, const char *label,
+                 struct tide_buffer **out_buffer) {
   enum tide_status status;
   uint64_t chunks;
   do {
     chunks = pool->chunks_added;
-    status = alloc_locked(pool, size, position, label, out_buffer);
+    status = alloc_locked(pool, size, position, insight, label, out_buffer);
   } while (status == TIDE_NOMEM && tide_source_await_locked(pool, chunks));
   tide_pool_unlock(pool);
   return status;
@@ -290,7 +272,7 @@ __attribute__((noinline)) static enum tide_status
 alloc_contended(struct tide_pool *pool, size_t size, const struct tide_position *position,
                 const char *label, struct tide_buffer **out_buffer) {
   tide_pool_lock(pool);
-  return alloc_and_unlock(pool, size, position, label, out_buffer);
+  return alloc_and_unlock(pool, size, position, NULL, label, out_buffer);
 }
 
 /* Returns the newest free block of exactly this size. NULL if there is none, or if the request
@@ -358,7 +340,7 @@ static inline struct tide_block *reuse_newest(struct tide_pool *pool, size_t who
 /* Sets the label without the lock: no other thread has the buffer yet. A tail call. */
 __attribute__((noinline)) static enum tide_status give_label(struct tide_buffer *buffer,
                                                              const char *label) {
-  set_label(buffer->label, label);
+  set_label(buffer, label);
   return TIDE_OK;
 }
 
@@ -375,7 +357,7 @@ enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
   if (!tide_lock_try(&pool->lock)) return alloc_contended(pool, size, position, label, out_buffer);
   enum tide_reuse reuse;
   struct tide_block *block = reuse_newest(pool, whole, bin, position, &reuse);
-  if (!block) return alloc_and_unlock(pool, size, position, label, out_buffer);
+  if (!block) return alloc_and_unlock(pool, size, position, NULL, label, out_buffer);
   struct tide_link *before = block->link.prev, *after = block->link.next;
   before->next = after;
   after->prev = before;
@@ -385,11 +367,21 @@ enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
   buffer->reuse = reuse;
   *out_buffer = buffer;
   if (__builtin_expect(pool->context->sink != NULL, 0)) {
-    set_label(buffer->label, label);
+    set_label(buffer, label);
     emit_alloc(pool, buffer, position);
   }
   tide_pool_unlock(pool);
-  return label || buffer->label[0] ? give_label(buffer, label) : TIDE_OK;
+  return label || !buffer->unlabelled ? give_label(buffer, label) : TIDE_OK;
+}
+
+enum tide_status tide_pool_alloc_with(struct tide_pool *pool, size_t size,
+                                      const struct tide_position *position,
+                                      const struct tide_insight *insight, const char *label,
+                                      struct tide_buffer **out_buffer) {
+  if (!insight || !pool || !out_buffer || size == 0)
+    return tide_pool_alloc(pool, size, position, label, out_buffer);
+  tide_pool_lock(pool);
+  return alloc_and_unlock(pool, size, position, insight, label, out_buffer);
 }
 
 enum tide_status tide_pool_import(struct tide_pool *pool, void *memory, size_t size,
@@ -403,7 +395,7 @@ enum tide_status tide_pool_import(struct tide_pool *pool, void *memory, size_t s
   else if (!tide_pool_preallocate_locked(pool)) status = TIDE_NOMEM;
   if (status == TIDE_OK) {
     struct tide_buffer *buffer = open_locked(pool);
-    set_label(buffer->label, label);
+    set_label(buffer, label);
     tide_death_clear(buffer->past);
     buffer->block = NULL;
     pool->imports_live++;
@@ -431,7 +423,7 @@ void tide_pool_emit(struct tide_pool *pool, const struct tide_buffer *buffer,
   }
   event->value = buffer->size;
   event->object = buffer;
-  event->label = buffer->label[0] ? buffer->label : NULL;
-  event->object_label = pool->label[0] ? pool->label : NULL;
+  event->label = buffer->label;
+  event->object_label = pool->label;
   sink->event(sink->self, event);
 }

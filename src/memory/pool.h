@@ -16,6 +16,24 @@ void tide_buffer_release(struct tide_buffer *buffer);
 void tide_buffer_pin(struct tide_buffer *buffer);
 void tide_buffer_unpin(struct tide_buffer *buffer);
 
+/* Knowledge of a requester beyond the entries of its frontier. A call comes with the pool's lock,
+ * and with the locks that the requester holds. */
+struct tide_insight {
+  void *self;
+  /* True if `known` implies that (axis, epoch) has finished, by an entry of another axis. */
+  bool (*implies)(void *self, const struct tide_frontier *known, tide_axis axis, uint64_t epoch);
+  /* True if the requester may wait for (axis, epoch). */
+  bool (*may_await)(void *self, tide_axis axis, uint64_t epoch);
+};
+
+/* Does tide_pool_alloc and tide_pool_free; `insight` may be NULL. */
+enum tide_status tide_pool_alloc_with(struct tide_pool *pool, size_t size,
+                                      const struct tide_position *position,
+                                      const struct tide_insight *insight, const char *label,
+                                      struct tide_buffer **out_buffer);
+void tide_pool_free_with(struct tide_buffer *buffer, const struct tide_position *position,
+                         const struct tide_insight *insight);
+
 /* An entered operation that names a buffer, and the frontier that has finished when it starts. */
 struct tide_naming {
   tide_axis axis;
@@ -24,6 +42,7 @@ struct tide_naming {
   /* The axis has known all of `known` since this epoch, and not before. `epoch`: not recorded.
    * Never above `epoch`. */
   uint64_t since;
+  const struct tide_insight *insight; /* NULL: none */
 };
 
 /* Adds the operation to `uses`. The operation satisfies the buffer's past when it starts. Drops the
@@ -89,6 +108,9 @@ bool tide_buffer_is_fresh(const struct tide_buffer *buffer);
 
 /* True if every free comes after all uses, by the pool's params.frees_cover_uses. */
 bool tide_buffer_covered(const struct tide_buffer *buffer);
+
+/* True if a held operation names the buffer. Under the scheduler's lock. */
+bool tide_buffer_pinned(const struct tide_buffer *buffer);
 
 /* Returns a number that differs between successive buffers with the same handle. */
 uint64_t tide_buffer_serial(const struct tide_buffer *buffer);

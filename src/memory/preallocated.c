@@ -4,7 +4,8 @@
 #include "base/alloc.h"
 #include "memory/state.h"
 
-#define SLAB_ITEMS 64
+#define SLAB_FIRST 4u /* items of the first slab: a program may have many small pools */
+#define SLAB_MOST 64u
 #define SNAPSHOT_ROOM 64
 
 static size_t block_bytes(const struct tide_pool *pool) {
@@ -12,8 +13,15 @@ static size_t block_bytes(const struct tide_pool *pool) {
   return (bytes + 15) & ~(size_t)15;
 }
 
-static struct tide_slab *slab_alloc(struct tide_pool *pool, size_t item) {
-  size_t bytes = sizeof(struct tide_slab) + item * SLAB_ITEMS;
+/* Returns the number of items of the next slab, each time twice as many. */
+static uint32_t next_slab_items(struct tide_pool *pool) {
+  uint32_t items = pool->slab_items ? pool->slab_items : SLAB_FIRST;
+  pool->slab_items = items < SLAB_MOST ? 2 * items : items;
+  return items;
+}
+
+static struct tide_slab *slab_alloc(struct tide_pool *pool, size_t item, uint32_t items) {
+  size_t bytes = sizeof(struct tide_slab) + item * items;
   struct tide_slab *slab = tide_alloc(pool->context->allocator, 1, bytes);
   if (slab) slab->bytes = bytes;
   return slab;
@@ -26,31 +34,36 @@ static void slab_add(struct tide_pool *pool, struct tide_slab *slab) {
 
 static bool blocks_grow(struct tide_pool *pool) {
   size_t item = block_bytes(pool);
+  uint32_t items = next_slab_items(pool);
   tide_pool_unlock(pool);
-  struct tide_slab *slab = slab_alloc(pool, item);
+  struct tide_slab *slab = slab_alloc(pool, item, items);
   tide_pool_lock(pool);
   if (!slab) return false;
   slab_add(pool, slab);
-  for (size_t i = 0; i < SLAB_ITEMS; i++) {
+  for (uint32_t i = 0; i < items; i++) {
     struct tide_block *block = (void *)((char *)(slab + 1) + i * item);
     block->death = (void *)(block + 1);
     tide_death_init(block->death, pool->context->frontier_capacity);
     tide_list_push_back(&pool->spare_blocks, &block->link);
   }
-  pool->spare_block_count += SLAB_ITEMS;
+  pool->spare_block_count += items;
   return true;
 }
 
 static bool buffers_grow(struct tide_pool *pool) {
   size_t item = tide_buffer_bytes(pool);
+  uint32_t items = next_slab_items(pool);
   tide_pool_unlock(pool);
-  struct tide_slab *slab = slab_alloc(pool, item);
+  struct tide_slab *slab = slab_alloc(pool, item, items);
   tide_pool_lock(pool);
   if (!slab) return false;
   slab_add(pool, slab);
-  for (size_t i = 0; i < SLAB_ITEMS; i++) {
-    tide_buffer_make(pool, (void *)((char *)(slab + 1) + i * item));
+  for (uint32_t i = 0; i < items; i++) {
+    struct tide_buffer *buffer = (void *)((char *)(slab + 1) + i * item);
+    tide_buffer_make(pool, buffer);
+    buffer->number = pool->handles + items - i; /* the last one is used first */
   }
+  pool->handles += items;
   return true;
 }
 

@@ -110,14 +110,18 @@ static struct tide_block *take_chunk(struct tide_pool *pool, size_t size, size_t
                         (chunk->size - offset) & ~(pool->align - 1));
 }
 
-struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size, size_t most) {
+static void leave_source(struct tide_pool *pool) {
   const struct tide_platform *platform = pool->context->platform;
-  if (!tide_source_allows(pool, size, most)) return NULL;
-  pool->asking++;
-  struct tide_block *block = take_chunk(pool, size, most);
   pool->asking--;
   tide_store_release(&pool->answers, pool->answers + 1);
   if (pool->awaiting) platform->wake(platform->self, &pool->answers, UINT32_MAX);
+}
+
+struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size, size_t most) {
+  if (!tide_source_allows(pool, size, most)) return NULL;
+  pool->asking++;
+  struct tide_block *block = take_chunk(pool, size, most);
+  leave_source(pool);
   return block;
 }
 
@@ -137,4 +141,38 @@ bool tide_source_await_locked(struct tide_pool *pool, uint64_t chunks) {
 void tide_source_give(struct tide_pool *pool, struct tide_chunk *chunk) {
   pool->source.unmap(pool->source.self, chunk->memory, chunk->size);
   tide_free(pool->context->allocator, chunk, 1, sizeof *chunk);
+}
+
+uint64_t tide_source_busy_bytes(const struct tide_pool *pool) {
+  uint64_t bytes = pool->stats.source_bytes;
+  for (const struct tide_link *at = pool->chunks.next; at != &pool->chunks; at = at->next) {
+    const struct tide_chunk *chunk = TIDE_CONTAINER(at, struct tide_chunk, link);
+    if (tide_chunk_is_idle(pool, chunk)) bytes -= chunk->size;
+  }
+  return bytes;
+}
+
+/* Bytes count until the source has them back: the limit holds at each moment. */
+size_t tide_source_give_idle_locked(struct tide_pool *pool, size_t size) {
+  struct tide_link gone, *link;
+  size_t bytes = 0;
+  tide_list_init(&gone);
+  for (struct tide_link *at = pool->chunks.next, *next; at != &pool->chunks; at = next) {
+    struct tide_chunk *chunk = TIDE_CONTAINER(at, struct tide_chunk, link);
+    next = at->next;
+    if (!tide_chunk_is_idle(pool, chunk)) continue;
+    tide_chunk_remove(pool, chunk);
+    tide_list_push_back(&gone, &chunk->link);
+    bytes += chunk->size;
+    if (pool->limit && size <= bytes_below(pool->limit, pool->stats.source_bytes - bytes)) break;
+  }
+  if (!bytes) return 0;
+  pool->asking++;
+  tide_pool_unlock(pool);
+  while ((link = tide_list_pop_front(&gone)))
+    tide_source_give(pool, TIDE_CONTAINER(link, struct tide_chunk, link));
+  tide_pool_lock(pool);
+  pool->stats.source_bytes -= bytes;
+  leave_source(pool);
+  return bytes;
 }

@@ -21,14 +21,13 @@
 #define TIDE_MEMORY_STATE_H
 
 #include "base/check.h"
+#include "base/label.h"
 #include "base/lock.h"
 #include "causal/context_state.h"
 #include "memory/bins.h"
 #include "memory/death.h"
 #include "memory/grace.h"
 #include "memory/pool.h"
-
-#define TIDE_POOL_LABEL 32
 
 struct tide_chunk {
   struct tide_link link;
@@ -54,6 +53,7 @@ struct tide_buffer {
   struct tide_buffer_head head;
   struct tide_buffer *next_spare;
   uint64_t serial; /* number of the handle's current life */
+  uint32_t number; /* of the handle in its pool, from 1 */
   struct tide_pool *pool;
   struct tide_block *block; /* NULL: imported */
   void *memory;
@@ -62,6 +62,7 @@ struct tide_buffer {
   uint32_t freed;      /* atomic: the owner has freed the buffer */
   uint32_t pins;       /* guarded by the lock; 0 at the end of a life */
   bool free_positioned;
+  bool unlabelled; /* the label is the name of the kind and the number */
   enum tide_reuse reuse;
   /* The position of a free that waits for the pins. Meanwhile the position's frontier is in the
    * block's death, which is unused while the block lives. */
@@ -71,7 +72,7 @@ struct tide_buffer {
   uint32_t repeats;           /* bit i: repeaters[i] belongs to a queue */
   uint64_t gathered[TIDE_REPEATERS]; /* the repeaters' epochs that are merged into `uses` */
   struct tide_death *past;
-  char label[TIDE_POOL_LABEL];
+  char label[TIDE_LABEL_SIZE];
 };
 
 struct tide_slab {
@@ -89,13 +90,15 @@ struct tide_pool {
   bool covered;     /* params.frees_cover_uses */
   bool named;       /* params.uses_are_named */
   const void *home; /* params.device, opaque to the pool */
-  char label[TIDE_POOL_LABEL];
+  char label[TIDE_LABEL_SIZE];
   struct tide_lock lock; /* guards all below */
   struct tide_link chunks;
   struct tide_buffer *spare_buffers; /* newest first: the newest is still in the caches */
   struct tide_link spare_blocks;
   size_t spare_block_count;
+  uint32_t handles; /* made so far */
   struct tide_slab *slabs;
+  uint32_t slab_items; /* of the next slab; 0: the first */
   struct tide_frontier *scratch;
   /* Counts that follow from others are not kept: tide_pool_stats computes them. */
   struct tide_pool_stats stats; /* only the counts of bytes, joins and splits */
@@ -110,7 +113,7 @@ struct tide_pool {
   struct tide_grace grace;
   struct tide_bins free, fresh; /* blocks in those states */
   uint64_t uncut_bytes;         /* part of source_bytes: never handed out, or lost to alignment */
-  uint32_t asking;              /* threads that take a chunk from the source, partly unlocked */
+  uint32_t asking;              /* threads that are at the source, partly unlocked */
   uint32_t awaiting;            /* threads parked until one of those is done */
   uint32_t answers;             /* atomic, waited on: counts the threads that are done */
   uint64_t chunks_added;
@@ -121,13 +124,20 @@ static inline void tide_pool_lock(struct tide_pool *pool) {
 }
 static inline void tide_pool_unlock(struct tide_pool *pool) { tide_lock_give(&pool->lock); }
 
+struct tide_request {
+  size_t size; /* whole blocks */
+  const struct tide_frontier *known;
+  const struct tide_insight *insight; /* NULL: none */
+  bool is_host; /* cannot wait on a device: fresh memory, within the limit, before a gap */
+};
+
 /* ---- block.c ---------------------------------------------------------------- */
 
 /* Makes all of `memory`, the aligned part of the chunk, a fresh block. Needs one spare block. */
 struct tide_block *tide_chunk_add(struct tide_pool *pool, struct tide_chunk *chunk, char *memory,
                                   size_t size);
 /* True if no block of the chunk is in use, and all former uses have finished. */
-bool tide_chunk_finished(struct tide_pool *pool, struct tide_chunk *chunk);
+bool tide_chunk_is_idle(const struct tide_pool *pool, const struct tide_chunk *chunk);
 /* Removes the chunk; all its blocks become spares. The caller must give the memory back. */
 void tide_chunk_remove(struct tide_pool *pool, struct tide_chunk *chunk);
 
@@ -160,11 +170,11 @@ enum tide_joining {
 /* Joins free neighbours. Returns the number of joins. */
 size_t tide_block_join_free(struct tide_pool *pool, enum tide_joining joining);
 
-/* Joins a run of free neighbours that has at least `size` bytes together. Chooses the run with the
- * fewest entries to wait for, at most `most`, for a requester that knows `frontier`; the first of
- * equals. False if the first `looks` blocks have no such run, or its deaths cannot be joined. */
-bool tide_block_join_run(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
-                         size_t most, uint32_t looks);
+/* Joins a run of free neighbours that has at least request->size bytes together. Chooses the run
+ * with the fewest entries to wait for, at most `most`, for the requester; the first of equals.
+ * False if the first `looks` blocks have no such run, or its deaths cannot be joined. */
+bool tide_block_join_run(struct tide_pool *pool, const struct tide_request *request, size_t most,
+                         uint32_t looks);
 
 /* ---- best_fit.c --------------------------------------------------------------- */
 
@@ -180,19 +190,13 @@ struct tide_choice {
 #define TIDE_CHOOSE_MANY 256u
 #define TIDE_CHOOSE_ALL UINT32_MAX
 
-/* Chooses a free block of at least `size` bytes for a requester that knows `frontier`. */
-void tide_best_fit_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
-                        uint32_t looks, struct tide_choice *out_choice);
+/* Chooses a free block that is large enough for the request. */
+void tide_best_fit_free(struct tide_pool *pool, const struct tide_request *request, uint32_t looks,
+                        struct tide_choice *out_choice);
 void tide_best_fit_fresh(struct tide_pool *pool, size_t size, uint32_t looks,
                          struct tide_choice *out_choice);
 
 /* ---- reuse_order.c ---------------------------------------------------------- */
-
-struct tide_request {
-  size_t size; /* whole blocks */
-  const struct tide_frontier *known;
-  bool is_host; /* cannot wait on a device: fresh memory, within the limit, before a gap */
-};
 
 /* Finds a block by the pool's policy; the lock may be let go meanwhile. Needs spares, and leaves
  * some if true. False: no memory, or another thread is about to add a chunk that may spare a gap
@@ -230,14 +234,19 @@ bool tide_source_allows(const struct tide_pool *pool, size_t size, size_t most);
  * only the pool's limit counts). The lock is let go meanwhile. Returns a fresh block, with spares
  * left in the pool; NULL if it fails. */
 struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size, size_t most);
-/* A chunk counts from the call of the source on, with the lock let go. So the budget may seem used
- * up while a chunk is on its way that serves several requests. Called when a request found no
- * block. False: no chunk is on its way. Otherwise blocks until a thread has added a chunk or has
- * failed, and returns true: the caller searches again. `chunks` is the value of chunks_added before
- * the last search. */
+/* A chunk counts from the call of the source on, or up to the end of that call, with the lock let
+ * go. So the budget may seem used up while a chunk is on its way that serves several requests, or
+ * on its way back. Called when a request found no block. False: no thread is at the source.
+ * Otherwise blocks until one has left it, and returns true: the caller searches again. `chunks` is
+ * the value of chunks_added before the last search. */
 bool tide_source_await_locked(struct tide_pool *pool, uint64_t chunks);
 /* Gives a removed chunk back to the source. No lock is held. */
 void tide_source_give(struct tide_pool *pool, struct tide_chunk *chunk);
+/* Returns the bytes of source_bytes that are not in idle chunks. */
+uint64_t tide_source_busy_bytes(const struct tide_pool *pool);
+/* Gives idle chunks back, the oldest first, until the limit allows `size` bytes more: at least one,
+ * and all where no limit tells how many do. The lock is let go meanwhile. Returns their bytes. */
+size_t tide_source_give_idle_locked(struct tide_pool *pool, size_t size);
 
 /* ---- buffer.c --------------------------------------------------------------- */
 

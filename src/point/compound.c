@@ -28,14 +28,15 @@ static void drop_parts(struct tide_compound *compound) {
 }
 
 static void free_name(struct tide_compound *compound, struct tide_fired *fired) {
-  tide_points_notify(compound->points, compound->slot, compound->unmet.timeline, 0, TIDE_OK, 0,
-                     fired);
+  struct tide_observed what = {.slot = compound->slot, .newest = 1, .closed = true};
+  tide_points_notify(compound->points, &what, compound->unmet.timeline, fired);
   if (compound->slot) tide_slot_give(compound->points, compound->slot);
   compound->slot = 0;
 }
 
 static void free_compound(struct tide_compound *compound, struct tide_fired *fired) {
   struct tide_points *points = compound->points;
+  if (tide_slot_defer(points, compound->slot)) return;
   free_name(compound, fired);
   if (compound->client) compound->client->stats.timelines--;
   else points->orphans--;
@@ -43,6 +44,28 @@ static void free_compound(struct tide_compound *compound, struct tide_fired *fir
   tide_pending_forget_all_locked(compound->unmet.timeline);
   tide_timeline_release(compound->unmet.timeline);
   tide_free(points->context->allocator, compound, 1, size_of(compound));
+}
+
+void tide_compound_free_unpinned(struct tide_compound *compound, struct tide_fired *fired) {
+  free_compound(compound, fired);
+}
+
+static struct tide_observed end_of(const struct tide_compound *compound) {
+  return (struct tide_observed){.slot = compound->slot,
+                                .ended = 1,
+                                .status = (enum tide_status)compound->unmet.node.status,
+                                .newest = 1};
+}
+
+bool tide_slot_news(const struct tide_points *points, uint32_t slot, struct tide_observed *out) {
+  const struct tide_slot *at = &points->slots[slot];
+  const struct tide_compound *compound = at->kind == TIDE_SLOT_COMPOUND ? at->object : NULL;
+  if (!compound || !compound->told) return false;
+  *out = end_of(compound);
+  out->generation = at->generation;
+  out->value = compound->unmet.timeline->reached.value;
+  out->lowest = compound->unmet.timeline->lowest_broken;
+  return true;
 }
 
 /* Ends the compound's value on its timeline, which holds all the waiters. */
@@ -58,8 +81,8 @@ static void notify_waiters(struct tide_compound *compound, struct tide_fired *fi
     tide_timeline_raise_locked(unmet->timeline, 1, NULL, fired);
     while (tide_pending_pass_locked(unmet->timeline, fired)) continue;
   }
-  tide_points_notify(compound->points, compound->slot, unmet->timeline, 1,
-                     (enum tide_status)unmet->node.status, 0, fired);
+  struct tide_observed what = end_of(compound);
+  tide_points_notify(compound->points, &what, unmet->timeline, fired);
   if (!unmet->client) return;
   if (unmet->node.status) unmet->client->stats.broken++;
   else unmet->client->stats.kept++;
@@ -171,6 +194,7 @@ static enum tide_status find_compound(struct tide_client *client, struct tide_po
 }
 
 static void destroy_compound(struct tide_compound *compound, struct tide_fired *fired) {
+  if (compound->slot && compound->points->slots[compound->slot].next) return; /* it goes anyway */
   tide_compound_break(compound, TIDE_CANCELLED, fired);
   free_name(compound, fired);
   compound->gone = true;

@@ -23,11 +23,33 @@ static void free_storage(const struct tide_allocator *allocator, struct tide_fut
   tide_free(allocator, future, 1, sizeof *future);
 }
 
+/* Reports the end of a value, which is still counted as open; ended 0: the name goes. */
+static void notify_end(const struct tide_future *future, uint64_t ended, enum tide_status status,
+                       struct tide_fired *fired) {
+  struct tide_observed what = {.slot = future->slot,
+                               .ended = ended,
+                               .status = status,
+                               .returned = future->returned,
+                               .newest = future->newest,
+                               .open = ended ? future->open - 1 : 0,
+                               .closed = ended == 0};
+  tide_points_notify(future->points, &what, future->timeline, fired);
+}
+
+static void notify_counts(const struct tide_future *future) {
+  struct tide_observed what = {.slot = future->slot,
+                               .returned = future->returned,
+                               .newest = future->newest,
+                               .open = future->open,
+                               .counts = true};
+  tide_points_notify(future->points, &what, future->timeline, NULL);
+}
+
 static __attribute__((noinline)) void free_future(struct tide_future *future,
                                                   struct tide_fired *fired) {
   const struct tide_allocator *allocator = future->points->context->allocator;
-  tide_points_notify(future->points, future->slot, future->timeline, 0, TIDE_OK, future->returned,
-                     fired);
+  if (tide_slot_defer(future->points, future->slot)) return;
+  notify_end(future, 0, TIDE_OK, fired);
   if (future->slot) tide_slot_give(future->points, future->slot);
   if (future->client) {
     future->client->stats.timelines--;
@@ -42,6 +64,10 @@ static __attribute__((noinline)) void free_future(struct tide_future *future,
   free_storage(allocator, future);
 }
 
+void tide_future_free_unpinned(struct tide_future *future, struct tide_fired *fired) {
+  free_future(future, fired);
+}
+
 static void uncount_promise(struct tide_promise *promise) {
   if (promise->counted && promise->future->channel) promise->future->channel->awaited--;
   promise->counted = false;
@@ -50,6 +76,12 @@ static void uncount_promise(struct tide_promise *promise) {
 static inline void close_one(struct tide_future *future, struct tide_fired *fired) {
   future->open--;
   if (future->gone && !future->open) free_future(future, fired);
+}
+
+/* Ends a loop that has counted itself as open, to keep the future timeline. */
+static void end_loop(struct tide_future *future) {
+  future->open--;
+  if (future->points->observer) notify_counts(future);
 }
 
 static inline void no_longer_skipped(struct tide_promise *promise) {
@@ -72,8 +104,7 @@ static void promise_changed(struct tide_dependency_node *node, struct tide_fired
   tide_dependency_drop_edges(node);
   tide_list_remove(&promise->in_command);
   if (!node->status || promise->spare) give_back(promise);
-  tide_points_notify(future->points, future->slot, future->timeline, value, status,
-                     future->returned, fired);
+  notify_end(future, value, status, fired);
   close_one(future, fired);
 }
 
@@ -133,9 +164,7 @@ static inline void end_unseen(struct tide_future *future, struct tide_promise *p
   tide_counter_remove(&points->due, &promise->unmet.due);
   no_longer_skipped(promise);
   give_back(promise);
-  if (points->observer)
-    tide_points_notify(points, future->slot, future->timeline, promise->unmet.pending.node.key,
-                       TIDE_OK, future->returned, fired);
+  if (points->observer) notify_end(future, promise->unmet.pending.node.key, TIDE_OK, fired);
   future->open--;
 }
 
@@ -150,7 +179,8 @@ void tide_future_pass(struct tide_propagation *propagation, struct tide_future *
       promise_changed(node, propagation->fired);
     else tide_dependency_end(propagation, node, TIDE_OK);
   }
-  close_one(future, propagation->fired);
+  end_loop(future);
+  if (future->gone && !future->open) free_future(future, propagation->fired);
 }
 
 void tide_needs_counted(const struct tide_dependency_node *node) {
@@ -249,7 +279,7 @@ static void break_owed(struct tide_future *future, enum tide_status cause,
     next = tide_tree_next(tree_node);
     if (!promise->unmet.node.defined) tide_promise_break(promise, cause, fired);
   }
-  future->open--;
+  end_loop(future);
 }
 
 static void end_future(struct tide_future *future, enum tide_status cause,
@@ -346,6 +376,7 @@ promise_locked(struct tide_future *future, uint64_t deadline, struct tide_point 
                                    .timeline = future->slot,
                                    .generation = tide_future_generation(future),
                                    .value = future->newest};
+  if (future->points->observer) notify_counts(future);
   return TIDE_OK;
 }
 

@@ -37,6 +37,7 @@
 #define TIDE_POINT_POINT_STATE_H
 
 #include "base/deferred.h"
+#include "base/text.h"
 #include "point/graph.h"
 
 #define TIDE_TRUSTED_MAX 64
@@ -48,13 +49,14 @@ struct tide_domains {
 
 #define TIDE_FUTURE_MOST (1u << 20) /* pending promises of one timeline */
 
+#define TIDE_SLOT_NONE UINT32_MAX
 enum tide_slot_kind { TIDE_SLOT_FREE, TIDE_SLOT_FUTURE, TIDE_SLOT_COMPOUND };
 
 struct tide_slot {
   void *object;
   uint32_t generation;
   uint32_t kind;
-  uint32_t next; /* the next free slot */
+  uint32_t next; /* the next free slot; in use: 0, or the next one to free, see tide_points_pin */
 };
 
 /* Storage for the edges of groups and the listeners of watches. */
@@ -74,15 +76,18 @@ struct tide_group {
   struct tide_group *next;
 };
 
-/* Reports each value that ends, for a copy of the timeline elsewhere (a service publishes it in
- * shared memory). Called under the lock: may only store. Appends the waiters that it wakes to
- * `fired`. */
+/* Reports each value that is promised or ends, for a copy of the timeline elsewhere (a service
+ * publishes it in shared memory). Called under the lock: may only store. Appends the waiters that
+ * it wakes to `fired`. */
 struct tide_observed {
   uint32_t slot, generation; /* name the timeline */
   uint64_t value, lowest;    /* the value reached, and the lowest broken one */
   uint64_t ended;            /* the value that has ended, */
   enum tide_status status;   /* with this result */
   uint64_t returned;         /* promises released since the timeline was made */
+  uint64_t newest;           /* the last value promised */
+  uint32_t open;             /* promises that have not ended yet */
+  bool counts;               /* nothing has ended: only these counts have changed */
   uint64_t none_from; /* no value >= this will be promised, because of `status`; 0: not reported */
   bool closed;        /* the name is gone: no value ends after this */
 };
@@ -105,7 +110,9 @@ struct tide_points {
   uint64_t asleep_until;   /* when the thread's sleep ends */
   struct tide_counter due; /* unmet deadlines */
   uint64_t deadline, longest;
-  uint64_t grace; /* added to `deadline` if read from a clock that lags; 0: it does not */
+  bool pinned;       /* names stay until tide_points_unpin */
+  uint32_t unpinned; /* the first slot to free then; TIDE_SLOT_NONE: none */
+  uint64_t grace;    /* added to `deadline` if read from a clock that lags; 0: it does not */
   uint32_t free_slot;
   struct tide_cell *cells, *free_cell;
   struct tide_group *groups, *free_group;
@@ -323,7 +330,33 @@ void tide_stand_in_report(struct tide_points *points, struct tide_point point,
 void tide_points_lose_domain(struct tide_points *points, uint32_t domain, enum tide_status cause,
                              struct tide_fired *fired);
 
-/* ---- describe.c: diagnostics; take the lock ---- */
+/* ---- describe.c ---- */
+
+/* How the values of a timeline ended. */
+struct tide_ended {
+  uint64_t reached;        /* all values up to it have retired, but for broken ones */
+  enum tide_status closed; /* why all values above the last promised one are broken; TIDE_OK: none
+                              of them was promised */
+};
+struct tide_broken_run {
+  uint64_t first, last;
+  enum tide_status status;
+};
+/* Copies the ends of the timeline in this slot, for an observer that hears that its name is gone.
+ * Returns the number of broken runs, at most `most`: a timeline has no more of them than promises.
+ * Under the lock. */
+uint32_t tide_slot_ends(const struct tide_points *points, uint32_t slot, struct tide_ended *out,
+                        struct tide_broken_run *out_runs, uint32_t most);
+
+/* Appends the name of a command, " 'draw' of queue 'compose'" say. */
+typedef void (*tide_command_name)(struct tide_text *text, const struct tide_command *command);
+/* Appends the client or command that is to bring this value of a point's timeline, and the
+ * deadline; of a compound its open parts, to a bounded depth and number. Appends nothing if the
+ * value is not pending. Under the lock. */
+void tide_point_explain(struct tide_text *text, const struct tide_timeline *timeline,
+                        uint64_t value, tide_command_name name);
+
+/* The following are diagnostics, and take the lock. */
 
 struct tide_described {
   char label[TIDE_LABEL_SIZE];
@@ -368,11 +401,22 @@ void tide_points_observe(struct tide_points *points, tide_observer observer, voi
 /* Notifies the observer that no value of the future timeline >= `from` will be promised. */
 void tide_points_notify_none(struct tide_points *points, const struct tide_future *future,
                              uint64_t from, struct tide_fired *fired);
-/* Notifies the observer that a value of the timeline at `slot` has ended with `status`. ended 0:
- * the name is gone instead. */
-void tide_points_notify(struct tide_points *points, uint32_t slot,
-                        const struct tide_timeline *timeline, uint64_t ended,
-                        enum tide_status status, uint64_t returned, struct tide_fired *fired);
+/* Finds the end of the compound in this slot, as the observer hears it: it may have ended before it
+ * was published. False: it has not ended, or is a future timeline. Under the lock. */
+bool tide_slot_news(const struct tide_points *points, uint32_t slot, struct tide_observed *out);
+/* Notifies the observer, if there is one and the slot is not 0. Sets the fields that the timeline
+ * tells. */
+void tide_points_notify(struct tide_points *points, const struct tide_observed *what,
+                        const struct tide_timeline *timeline, struct tide_fired *fired);
+/* From here on no timeline's name goes, so that several look-ups of one point agree, until the
+ * caller's tide_points_unpin, which takes the lock. Under the lock. One thread does this. */
+static inline void tide_points_pin(struct tide_points *points) { points->pinned = true; }
+void tide_points_unpin(struct tide_points *points);
+/* True if the object in the slot has to wait for tide_points_unpin. */
+bool tide_slot_defer(struct tide_points *points, uint32_t slot);
+/* Free an object that has ended and that nothing names, now that names may go. */
+void tide_future_free_unpinned(struct tide_future *future, struct tide_fired *fired);
+void tide_compound_free_unpinned(struct tide_compound *compound, struct tide_fired *fired);
 enum tide_status tide_slot_take(struct tide_points *points, struct tide_client *client,
                                 enum tide_slot_kind kind, void *object, uint32_t *out_slot);
 void tide_slot_give(struct tide_points *points, uint32_t slot);

@@ -28,6 +28,7 @@ enum tide_status tide_slot_take(struct tide_points *points, struct tide_client *
   uint32_t slot = points->free_slot;
   if (!slot || client->stats.timelines >= client->timelines_most) return TIDE_FULL;
   points->free_slot = points->slots[slot].next;
+  points->slots[slot].next = 0;
   points->slots[slot].kind = kind;
   points->slots[slot].object = object;
   client->stats.timelines++;
@@ -59,6 +60,31 @@ void *tide_slot_find(const struct tide_points *points, struct tide_point point,
   return slot && slot->kind == kind ? slot->object : NULL;
 }
 
+/* ---- names that stay for a while ---- */
+
+bool tide_slot_defer(struct tide_points *points, uint32_t slot) {
+  if (!points->pinned || !slot) return false;
+  if (points->slots[slot].next) return true; /* it is on the list */
+  points->slots[slot].next = points->unpinned;
+  points->unpinned = slot;
+  return true;
+}
+
+void tide_points_unpin(struct tide_points *points) {
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_points_lock(points);
+  points->pinned = false;
+  while (points->unpinned != TIDE_SLOT_NONE) {
+    struct tide_slot *slot = &points->slots[points->unpinned];
+    points->unpinned = slot->next;
+    slot->next = 0;
+    if (slot->kind == TIDE_SLOT_FUTURE) tide_future_free_unpinned(slot->object, &fired);
+    else tide_compound_free_unpinned(slot->object, &fired);
+  }
+  tide_points_unlock(points, &fired);
+}
+
 /* ---- the observer ---- */
 
 void tide_points_observe(struct tide_points *points, tide_observer observer, void *user) {
@@ -68,19 +94,14 @@ void tide_points_observe(struct tide_points *points, tide_observer observer, voi
   tide_lock_give(lock);
 }
 
-void tide_points_notify(struct tide_points *points, uint32_t slot,
-                        const struct tide_timeline *timeline, uint64_t ended,
-                        enum tide_status status, uint64_t returned, struct tide_fired *fired) {
-  if (!points->observer || !slot) return;
-  struct tide_observed what = {.slot = slot,
-                               .generation = points->slots[slot].generation,
-                               .value = timeline->reached.value,
-                               .lowest = timeline->lowest_broken,
-                               .ended = ended,
-                               .status = status,
-                               .returned = returned,
-                               .closed = ended == 0};
-  points->observer(points->observer_user, &what, fired);
+void tide_points_notify(struct tide_points *points, const struct tide_observed *what,
+                        const struct tide_timeline *timeline, struct tide_fired *fired) {
+  if (!points->observer || !what->slot) return;
+  struct tide_observed full = *what;
+  full.generation = points->slots[what->slot].generation;
+  full.value = timeline->reached.value;
+  full.lowest = timeline->lowest_broken;
+  points->observer(points->observer_user, &full, fired);
 }
 
 void tide_points_notify_none(struct tide_points *points, const struct tide_future *future,
@@ -272,6 +293,7 @@ enum tide_status tide_points_create(struct tide_context *context,
   points->slot_count = params->timelines ? params->timelines : 256;
   points->part_count = params->parts ? params->parts : 1024;
   points->last_stale = &points->stale;
+  points->unpinned = TIDE_SLOT_NONE;
   tide_list_init(&points->clients);
   enum tide_status status = make_room(points) ? TIDE_OK : TIDE_NOMEM;
   if (status == TIDE_OK && !params->manual) status = start_thread(points);
@@ -310,9 +332,7 @@ enum tide_status tide_client_create(struct tide_points *points,
   params = &own;
   struct tide_client *client = tide_alloc(points->context->allocator, 1, sizeof *client);
   if (!client) return TIDE_NOMEM;
-  size_t length = params->label ? strlen(params->label) : 0;
-  if (length >= TIDE_LABEL_SIZE) length = TIDE_LABEL_SIZE - 1;
-  if (length) memcpy(client->label, params->label, length);
+  tide_label_name(client->label, params->label, "client", tide_context_number(points->context));
   client->points = points;
   client->timelines_most = params->timelines ? params->timelines : UINT32_MAX;
   client->parts_most = params->parts ? params->parts : UINT32_MAX;

@@ -126,9 +126,12 @@ enum tide_status tide_point_wait(struct tide_points *points, struct tide_point p
   if (points->thread && look_once(points, &point, deadline, &status)) return status;
   status = tide_point_timeline(points, point, &timeline, &value);
   if (status != TIDE_OK) return status;
+  struct tide_context *context = points->context;
+  tide_waiting_begin(context);
   status = points->thread ? tide_timeline_wait(timeline, value, deadline)
                           : wait_watching(points, timeline, value, deadline);
   tide_timeline_release(timeline);
+  tide_waiting_end(context);
   return status;
 }
 

@@ -27,7 +27,9 @@ static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_s
   /* An operation that continues despite a broken point must wait for its import, too. */
   bool broke = wait->point && tide_wait_for_point(op, wait)->edge.status != TIDE_OK;
   if (status != TIDE_OK || broke) wait->finish = wait->axis != 0;
-  if (status != TIDE_OK) tide_op_fail(op, status, tide_timeline_cause_locked(wait->timeline));
+  if (status == TIDE_OK) return;
+  tide_op_fail(op, status, tide_timeline_cause_locked(wait->timeline));
+  if (op->part) tide_instance_fail(op);
 }
 
 void tide_wait_fired(struct tide_node *node) {
@@ -245,6 +247,14 @@ static inline struct tide_work *start_operation(struct tide_queue *queue, struct
   return &op->work;
 }
 
+/* True if the operation waits for tide_context_resume. One with a body becomes ready all the same,
+ * and starts later; but a command acts when its turn comes, and without a body that is the end.
+ * Parts become ready together, with their bodies. */
+static inline bool is_kept_back(const struct tide_queue *queue, const struct tide_op *op) {
+  if (__builtin_expect(!queue->sched->paused, 1) || op->status) return false;
+  return (!op->work.body && !queue->ahead) || (op->points && !op->part);
+}
+
 /* Makes the queue's next operation ready. One that does not run is done at once. */
 static inline void make_ready(struct tide_queue *queue, struct tide_op *op) {
   if (op->points) tide_op_points_turn(op);
@@ -273,8 +283,9 @@ void tide_queue_advance(struct tide_queue *queue) {
     if (__builtin_expect(queue->failure.cause, 0)) tide_channel_stop_behind(op);
     if (queue->ahead ? !tide_ahead_may_go(op) : !may_start(op)) return;
     if (queue->device->lost && !queue->device->certified) return;
-    if (op->part && !tide_instance_arrive(op)) return;
     if (op->waits && !queue->ahead) check_settled(op);
+    if (op->part && !tide_instance_arrive(op)) return;
+    if (is_kept_back(queue, op)) return;
     make_ready(queue, op);
   }
 }

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "causal/tracker.h"
 #include "sched/collective_state.h"
+#include "sched/dependency_walk.h"
 
 /* ---- the progress timeline ------------------------------------------------------- */
 
@@ -115,11 +116,20 @@ static void count_entered(struct tide_collective *collective) {
     tide_counter_pop(promised, collective->entered, &collective->sched->fired, TIDE_OK);
 }
 
+/* Counts a part that has entered, or has left instead. True if it was the last. */
+static bool count_entry(struct tide_instance *instance) {
+  if (++instance->entered < instance->collective->count) return false;
+  instance->collective->sched->incomplete--;
+  return true;
+}
+
 void tide_instance_entered(struct tide_op *part) {
   struct tide_instance *instance = tide_op_rare(part)->instance;
   struct tide_collective *collective = instance->collective;
   struct tide_sched *sched = collective->sched;
-  if (++instance->entered < collective->count) return;
+  bool is_last = count_entry(instance);
+  if (part->status) tide_instance_fail(part);
+  if (!is_last) return;
   make_record(instance);
   count_entered(collective);
   if (sched->checker)
@@ -135,8 +145,50 @@ static void fail_instance(struct tide_instance *instance, enum tide_status statu
   }
   for (size_t i = 0; i < instance->collective->count; i++) {
     struct tide_op *part = instance->parts[i];
-    if (part) tide_op_fail(part, instance->status, instance->cause);
-    if (part) tide_sched_look(part->queue);
+    if (!part) continue;
+    tide_op_fail(part, instance->status, instance->cause);
+    if (part->state == TIDE_OP_ENTERED) tide_op_give_up_waits(part);
+    if (part == part->queue->held_firm) tide_op_retry(part); /* it need not be held any more */
+    tide_sched_look(part->queue);
+  }
+}
+
+void tide_instance_fail(struct tide_op *part) {
+  struct tide_instance *instance = tide_op_rare(part)->instance;
+  if (part->status && !instance->status) fail_instance(instance, part->status, tide_op_cause(part));
+}
+
+void tide_instance_fail_late(const struct tide_instance *instance, struct tide_op *part) {
+  tide_op_fail(part, instance->status, instance->cause);
+}
+
+/* Fails a part that awaits a value that has failed, and its instance. */
+static void notice_failure(struct tide_op *part) {
+  for (struct tide_op_wait *wait = tide_op_waits(part); wait; wait = tide_wait_next(part, wait))
+    if (tide_wait_has_failed(part, wait))
+      tide_op_fail(part, tide_timeline_status(wait->timeline),
+                   tide_timeline_cause_locked(wait->timeline));
+  tide_instance_fail(part);
+}
+
+static void notice_failures(struct tide_instance *instance) {
+  for (size_t i = 0; i < instance->collective->count && !instance->status; i++) {
+    struct tide_op *part = instance->parts[i];
+    bool waits = part && (part->state == TIDE_OP_HELD || part->state == TIDE_OP_ENTERED);
+    if (waits) notice_failure(part);
+  }
+}
+
+void tide_collectives_notice(struct tide_sched *sched, bool accepted) {
+  struct tide_link *all = &sched->collectives;
+  sched->unnoticed = false;
+  for (struct tide_link *at = all->next; at != all; at = at->next) {
+    struct tide_collective *collective = TIDE_CONTAINER(at, struct tide_collective, in_sched);
+    for (uint64_t n = collective->finished + 1; n <= collective->opened; n++) {
+      struct tide_instance *instance = instance_at(collective, n);
+      if (instance->unnoticed && accepted) notice_failures(instance);
+      instance->unnoticed = false;
+    }
   }
 }
 
@@ -157,7 +209,7 @@ bool tide_instance_arrive(struct tide_op *part) {
   struct tide_collective *collective = instance->collective;
   if (!part->arrived) {
     part->arrived = true;
-    if (part->status) fail_instance(instance, part->status, tide_op_cause(part));
+    tide_instance_fail(part);
     if (++instance->arrived == collective->count) start_others(instance, part);
   }
   tide_op_fail(part, instance->status, instance->cause);
@@ -179,6 +231,8 @@ static void fail_axis_if_due(struct tide_collective *collective) {
 static void publish_instance(struct tide_collective *collective, struct tide_instance *instance) {
   struct tide_sched *sched = collective->sched;
   collective->finished = instance->number;
+  sched->instances--;
+  if (instance->entered < collective->count) sched->incomplete--;
   if (!instance->recorded) make_coarse_record(instance);
   if (collective->entered < instance->number) collective->entered = instance->number;
   count_entered(collective);
@@ -206,12 +260,12 @@ void tide_instance_finished(struct tide_op *part) {
   struct tide_collective *collective = instance->collective;
   const struct tide_member *member = find_member(collective, part->queue->position.axis);
   if (instance->parts[member->member] == part) instance->parts[member->member] = NULL;
-  if (part->status) fail_instance(instance, part->status, tide_op_cause(part));
+  tide_instance_fail(part);
   /* A part that left before it entered will not arrive: the others need not wait for it. */
   if (!part->arrived) {
     part->arrived = true;
     instance->arrived++;
-    if (part->state == TIDE_OP_HELD) instance->entered++;
+    if (part->state == TIDE_OP_HELD) (void)count_entry(instance);
     for (size_t i = 0; i < collective->count; i++)
       if (instance->parts[i]) tide_sched_look(instance->parts[i]->queue);
   }
@@ -220,29 +274,78 @@ void tide_instance_finished(struct tide_op *part) {
   end_if_over(collective);
 }
 
-struct tide_op *const *tide_instance_parts(struct tide_sched *sched, tide_axis axis,
-                                           uint64_t number, size_t *out_count) {
-  struct tide_link *all = &sched->collectives;
-  for (struct tide_link *at = all->next; at != all; at = at->next) {
-    struct tide_collective *collective = TIDE_CONTAINER(at, struct tide_collective, in_sched);
-    const struct tide_instance *instance = instance_at(collective, number);
-    if (collective->position.axis != axis) continue;
-    *out_count = collective->count;
-    return instance->number == number ? instance->parts : NULL;
-  }
-  return NULL;
+/* ---- look-ups ---------------------------------------------------------------------------- */
+
+/* Returns the instance while it has unfinished parts; else NULL. */
+static struct tide_instance *unfinished_at(struct tide_collective *collective, uint64_t number) {
+  struct tide_instance *instance = instance_at(collective, number);
+  return instance->number == number && number > collective->finished ? instance : NULL;
 }
 
-bool tide_instance_circular(struct tide_op *part) {
-  const struct tide_instance *instance = tide_op_rare(part)->instance;
-  const struct tide_frontier *known = part->queue->sched->known;
+const struct tide_instance *tide_instance_of(const struct tide_sched *sched, tide_axis axis,
+                                             uint64_t number) {
+  struct tide_collective *collective =
+      tide_tracker_owner(sched->context->tracker, axis, &sched->collectives);
+  return collective ? unfinished_at(collective, number) : NULL;
+}
+
+const struct tide_instance *tide_instance_awaited(const struct tide_timeline *progress,
+                                                  uint64_t value) {
+  struct tide_collective *collective = progress->source_self;
+  if (progress->source != &tide_collective_source || !collective) return NULL;
+  return unfinished_at(collective, value < collective->opened ? value : collective->opened);
+}
+
+bool tide_instance_is_promised(const struct tide_instance *instance, const struct tide_op *op) {
+  const struct tide_collective *collective = instance->collective;
+  if (instance->number <= collective->entered) return true;
+  if (!op || !op->part || instance->number != collective->entered + 1) return false;
+  const struct tide_member *member = find_member(collective, op->queue->position.axis);
+  return member && instance->parts[member->member] == op &&
+         instance->entered + 1 == collective->count;
+}
+
+const struct tide_instance *tide_instance_before(const struct tide_instance *instance) {
+  return unfinished_at(instance->collective, instance->number - 1);
+}
+
+struct tide_op *tide_instance_part_of(const struct tide_instance *instance,
+                                      const struct tide_queue *queue) {
+  const struct tide_member *member = find_member(instance->collective, queue->position.axis);
+  return member ? instance->parts[member->member] : NULL;
+}
+
+bool tide_collectives_owe(const struct tide_queue *queue) {
+  struct tide_link *all = &queue->sched->collectives;
+  if (!queue->members || !queue->sched->instances) return false;
+  for (struct tide_link *at = all->next; at != all; at = at->next) {
+    const struct tide_collective *collective = TIDE_CONTAINER(at, struct tide_collective, in_sched);
+    const struct tide_member *member = find_member(collective, queue->position.axis);
+    if (member && collective->next[member->member] <= collective->opened) return true;
+  }
+  return false;
+}
+
+/* True if the instance is known to end only after (axis, epoch): the epoch of a member up to its
+ * part, which has entered and is unfinished. A failed instance stands for nothing. */
+static bool stands_for(const struct tide_instance *instance, tide_axis axis, uint64_t epoch) {
+  if (!instance->recorded || instance->status || instance->collective->lost) return false;
+  const struct tide_member *member = find_member(instance->collective, axis);
+  const struct tide_op *part = member ? instance->parts[member->member] : NULL;
+  return part && part->work.epoch >= epoch;
+}
+
+bool tide_collectives_imply(const struct tide_sched *sched, const struct tide_frontier *known,
+                            tide_axis axis, uint64_t epoch) {
+  if (!sched->instances) return false;
+  const struct tide_queue *queue = tide_tracker_owner(sched->context->tracker, axis, sched);
+  if (!queue || !queue->members) return false;
   struct tide_frontier_entry entry;
   for (struct tide_frontier_cursor at = tide_frontier_begin(known);
        tide_frontier_next(&at, &entry);) {
-    const struct tide_member *member = find_member(instance->collective, entry.axis);
-    const struct tide_op *sibling = member ? instance->parts[member->member] : NULL;
-    if (!sibling || sibling == part || !sibling->work.epoch) continue;
-    if (entry.epoch >= sibling->work.epoch) return true;
+    if (tide_axis_domain(entry.axis) != TIDE_DOMAIN_COLLECTIVE) continue;
+    const struct tide_instance *instance = tide_instance_of(sched, entry.axis, entry.epoch);
+    if (instance && stands_for(instance, axis, epoch)) return true;
   }
   return false;
 }
@@ -260,7 +363,19 @@ static struct tide_instance *open_instance(struct tide_collective *collective, u
   tide_cause_release(instance->cause);
   *instance = (struct tide_instance){
       .collective = collective, .number = number, .kind = kind, .parts = parts, .record = record};
+  struct tide_sched *sched = collective->sched;
+  sched->instances++;
+  if (sched->incomplete++ == 0) sched->incomplete_since = (uint32_t)sched->stats.entered;
+  collective->opened = number; /* a member has submitted its part of each instance before */
   return instance;
+}
+
+/* Frees an instance whose first part was refused. */
+static void close_unused(struct tide_instance *instance) {
+  instance->number = 0;
+  instance->collective->opened--;
+  instance->collective->sched->instances--;
+  instance->collective->sched->incomplete--;
 }
 
 static enum tide_status submit_locked(struct tide_collective *collective, size_t member,
@@ -286,7 +401,6 @@ static enum tide_status submit_locked(struct tide_collective *collective, size_t
         "kind %lu",
         member, queue->label, (unsigned long)kind, (unsigned long)number,
         collective->progress->label, (unsigned long)instance->kind);
-  if (status == TIDE_MISMATCH) fail_instance(instance, TIDE_MISMATCH, NULL);
   struct tide_operation empty = {.label = part->label};
   const struct tide_operation *taken = status == TIDE_OK ? part : &empty;
   /* The part is known to the instance before it can enter, arrive or finish. So the queue grows
@@ -299,9 +413,10 @@ static enum tide_status submit_locked(struct tide_collective *collective, size_t
   }
   if (submitted != TIDE_OK) {
     if (instance->parts[member] == op) instance->parts[member] = NULL;
-    if (is_new) instance->number = 0;
+    if (is_new) close_unused(instance);
     return submitted;
   }
+  if (status == TIDE_MISMATCH) fail_instance(instance, TIDE_MISMATCH, NULL);
   if (status != TIDE_OK && instance->parts[member]) {
     op->status = status;
     tide_sched_look(queue);
@@ -360,6 +475,8 @@ static void doom_instance(struct tide_instance *instance, enum tide_status statu
   fail_instance(instance, status, NULL);
   for (size_t i = 0; i < count; i++) {
     struct tide_op *part = instance->parts[i];
+    uint64_t *next = &instance->collective->next[i];
+    if (*next <= instance->number) *next = instance->number + 1; /* it owes the part no more */
     if (part && part->state == TIDE_OP_HELD) tide_op_leave(part, instance->status);
     else if (part) tide_op_cancel(part, instance->status);
   }
@@ -390,13 +507,14 @@ void tide_collective_destroy(struct tide_collective *collective) {
   tide_sched_leave(sched);
 }
 
+/* Visits each collective once, although its end may remove others from the list. */
 void tide_collectives_destroy_locked(struct tide_sched *sched) {
-  struct tide_link *all = &sched->collectives, *at = all->next;
-  while (at != all) {
+  struct tide_link left, *at;
+  tide_list_move_all(&sched->collectives, &left);
+  while ((at = tide_list_pop_front(&left))) {
     struct tide_collective *collective = TIDE_CONTAINER(at, struct tide_collective, in_sched);
-    bool is_left = !collective->closing;
-    if (is_left) destroy_locked(collective);
-    at = is_left ? all->next : at->next; /* the list may have changed */
+    tide_list_push_back(&sched->collectives, at);
+    if (!collective->closing) destroy_locked(collective);
   }
 }
 
@@ -437,15 +555,12 @@ static void lose_member(struct tide_collective *collective, size_t member,
 }
 
 void tide_collectives_lose(struct tide_queue *queue, enum tide_status status) {
-  struct tide_link *all = &queue->sched->collectives;
-  for (struct tide_link *at = all->next, *next; at != all; at = next) {
-    struct tide_collective *collective = TIDE_CONTAINER(at, struct tide_collective, in_sched);
-    next = at->next;
-    if (collective->released) continue;
-    for (size_t i = 0; i < collective->count; i++) {
-      if (collective->members[i] != queue) continue;
-      lose_member(collective, i, status);
-      break;
-    }
+  struct tide_link left, *at;
+  tide_list_move_all(&queue->memberships, &left);
+  while ((at = tide_list_pop_front(&left))) {
+    struct tide_membership *own = TIDE_CONTAINER(at, struct tide_membership, in_queue);
+    tide_list_push_back(&queue->memberships, at);
+    if (own->collective->tracked)
+      lose_member(own->collective, (size_t)(own - own->collective->memberships), status);
   }
 }

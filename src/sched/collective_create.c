@@ -19,6 +19,7 @@ static void free_storage(struct tide_collective *collective, const struct tide_a
     tide_cause_release(collective->ring[i].cause);
   tide_timeline_release(collective->progress);
   tide_free(a, collective->members, collective->count, sizeof *collective->members);
+  tide_free(a, collective->memberships, collective->count, sizeof *collective->memberships);
   tide_free(a, collective->by_axis, collective->count, sizeof *collective->by_axis);
   tide_free(a, collective->next, collective->count, sizeof *collective->next);
   tide_free(a, collective->ring, ring, sizeof *collective->ring);
@@ -35,6 +36,7 @@ void tide_collective_release_members(struct tide_collective *collective) {
   collective->released = true;
   for (size_t i = 0; i < collective->count; i++) {
     collective->members[i]->members--;
+    tide_list_remove(&collective->memberships[i].in_queue);
     tide_sched_look(collective->members[i]);
   }
 }
@@ -59,13 +61,14 @@ static enum tide_status make_ring(struct tide_collective *collective) {
   size_t ring = (size_t)collective->mask + 1, count = collective->count;
   collective->record_size = tide_frontier_size(context->frontier_capacity);
   collective->members = tide_alloc(a, count, sizeof *collective->members);
+  collective->memberships = tide_alloc(a, count, sizeof *collective->memberships);
   collective->by_axis = tide_alloc(a, count, sizeof *collective->by_axis);
   collective->next = tide_alloc(a, count, sizeof *collective->next);
   collective->ring = tide_alloc(a, ring, sizeof *collective->ring);
   collective->parts = tide_alloc(a, ring * count, sizeof *collective->parts);
   collective->records = tide_alloc(a, ring, collective->record_size);
-  if (!collective->members || !collective->by_axis || !collective->next || !collective->ring ||
-      !collective->parts || !collective->records)
+  if (!collective->members || !collective->memberships || !collective->by_axis ||
+      !collective->next || !collective->ring || !collective->parts || !collective->records)
     return TIDE_NOMEM;
   for (size_t i = 0; i < ring; i++) {
     struct tide_instance *instance = &collective->ring[i];
@@ -107,6 +110,8 @@ static enum tide_status register_members(struct tide_collective *collective,
     status = members[i]->closing ? TIDE_CANCELLED : members[i]->device->lost;
   for (size_t i = 0; i < collective->count && status == TIDE_OK; i++) {
     collective->members[i] = members[i];
+    collective->memberships[i].collective = collective;
+    tide_list_push_back(&members[i]->memberships, &collective->memberships[i].in_queue);
     members[i]->members++;
   }
   if (status == TIDE_OK) sort_members(collective);
@@ -128,8 +133,8 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
   collective->mask = instances_for(members, count) - 1;
   enum tide_status status = make_ring(collective);
   if (status == TIDE_OK) {
-    status = tide_timeline_create_sourced(context, label, &tide_collective_source, collective,
-                                          &collective->progress);
+    status = tide_timeline_create_sourced(context, label, "collective", &tide_collective_source,
+                                          collective, &collective->progress);
   }
   if (status == TIDE_OK)
     status = tide_lease_take(context->lease, TIDE_DOMAIN_COLLECTIVE, &collective->position.axis);
@@ -138,6 +143,7 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
   if (status == TIDE_OK) {
     collective->tracked = tide_tracker_find(context->tracker, collective->position.axis);
     tide_tracker_set_names(collective->tracked);
+    tide_tracker_set_owner(collective->tracked, &sched->collectives, collective);
     status = register_members(collective, members);
     if (status != TIDE_OK) (void)tide_tracker_close(context->tracker, collective->position.axis);
   }

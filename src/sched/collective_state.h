@@ -12,6 +12,7 @@ struct tide_instance {
   struct tide_op **parts; /* by member; NULL once finished */
   struct tide_frontier *record;
   bool recorded;
+  bool unnoticed; /* a walk found a failing part, and the submit is not accepted yet */
   enum tide_status status;
   struct tide_cause *cause;
 };
@@ -19,6 +20,12 @@ struct tide_instance {
 struct tide_member {
   tide_axis axis;
   size_t member;
+};
+
+/* By member, until the members are released. */
+struct tide_membership {
+  struct tide_link in_queue; /* queue->memberships */
+  struct tide_collective *collective;
 };
 
 struct tide_collective {
@@ -37,8 +44,10 @@ struct tide_collective {
   struct tide_timeline *progress;
   size_t count;
   struct tide_queue **members;
+  struct tide_membership *memberships;
   struct tide_member *by_axis; /* the members, sorted */
   uint64_t *next;              /* by member: the instance that it submits next */
+  uint64_t opened;             /* the newest instance with a submitted part */
   uint64_t entered, finished;  /* instances, in order */
   uint32_t mask;
   struct tide_instance *ring; /* by number & mask */

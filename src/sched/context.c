@@ -36,6 +36,7 @@ static enum tide_status sched_create(struct tide_context *context,
   tide_list_init(&sched->groups);
   tide_list_init(&sched->collectives);
   sched->work_end = &sched->work;
+  sched->gone_end = &sched->gone;
   tide_fired_init(&sched->fired);
   tide_fired_init(&sched->host);
   sched->last_changed = &sched->changed;
@@ -73,6 +74,7 @@ enum tide_status tide_context_create(const struct tide_context_params *params,
  * the operations that it imported, on any device. */
 static void cancel_queues(struct tide_sched *sched) {
   tide_sched_enter(sched);
+  if (sched->checker) tide_check_flush(sched);
   tide_collectives_destroy_locked(sched);
   for (struct tide_link *at = sched->devices.next; at != &sched->devices; at = at->next)
     tide_device_destroy_queues_locked(TIDE_CONTAINER(at, struct tide_device, in_sched));
@@ -87,11 +89,20 @@ static void end_waits(struct tide_context *context) {
     any = tide_context_end_owned(context, TIDE_OWNED_MEDIUM);
     any |= tide_context_end_owned(context, TIDE_OWNED_POINTS);
     any |= tide_context_end_owned(context, TIDE_OWNED_TIMELINE);
+    any |= tide_context_end_owned(context, TIDE_OWNED_WAIT_SET);
     for (const struct tide_link *list = &context->owned[TIDE_OWNED_NOTIFIER], *at = list->next;
          at != list; at = at->next)
       any |= tide_notifier_dispatch(tide_notifier_of(TIDE_CONTAINER(at, struct tide_owned, link)),
                                     SIZE_MAX) > 0;
   } while (any);
+}
+
+/* Blocks until the threads whose waits have ended have left the context. */
+static void await_waiting(struct tide_context *context) {
+  const struct tide_platform *platform = context->platform;
+  uint32_t left = tide_fetch_or(&context->waiting, TIDE_WAITING_AWAITED) | TIDE_WAITING_AWAITED;
+  for (; left != TIDE_WAITING_AWAITED; left = tide_load_acquire(&context->waiting))
+    platform->wait(platform->self, &context->waiting, left, TIDE_FOREVER);
 }
 
 void tide_context_destroy(struct tide_context *context) {
@@ -103,6 +114,7 @@ void tide_context_destroy(struct tide_context *context) {
   while (!tide_list_empty(&sched->devices))
     tide_device_close(TIDE_CONTAINER(sched->devices.prev, struct tide_device, in_sched));
   end_waits(context);
+  await_waiting(context);
   for (int kind = 0; kind < TIDE_OWNED_KINDS; kind++)
     tide_context_destroy_owned(context, (enum tide_owned_kind)kind);
   sched_destroy(sched);
@@ -123,6 +135,7 @@ void tide_context_resume(struct tide_context *context) {
     struct tide_device *device = TIDE_CONTAINER(at, struct tide_device, in_sched);
     if (tide_arbiter_has_next(device)) tide_device_kick(device);
   }
+  tide_sched_look_at_all(sched);
   tide_sched_leave(sched);
 }
 

@@ -14,9 +14,7 @@ enum tide_status tide_device_open(struct tide_context *context, const struct tid
   device->dry = 1; /* the first work is announced */
   tide_list_init(&device->queues);
   tide_ready_init(&device->ready);
-  size_t length = label ? strlen(label) : 0;
-  if (length >= sizeof device->label) length = sizeof device->label - 1;
-  if (length) memcpy(device->label, label, length);
+  tide_label_name(device->label, label, "device", tide_context_number(context));
   enum tide_status status = tide_ahead_open_device(device);
   if (status == TIDE_OK && backend->start) status = backend->start(backend->self, device);
   if (status != TIDE_OK) {
@@ -54,18 +52,24 @@ enum tide_status tide_device_settle(struct tide_device *device, uint64_t deadlin
       platform->wait(platform->self, words[i], left, deadline);
     }
   }
+  if (device->sched->checker) {
+    tide_sched_enter(device->sched);
+    tide_check_settled(device->sched, device);
+    tide_sched_leave(device->sched);
+  }
   return TIDE_OK;
 }
 
 /* ---- the end -------------------------------------------------------------------------- */
 
+/* Visits each queue once, although its end may remove others from the list. */
 void tide_device_destroy_queues_locked(struct tide_device *device) {
-  struct tide_link *all = &device->queues, *at = all->next;
-  while (at != all) {
+  struct tide_link left, *at;
+  tide_list_move_all(&device->queues, &left);
+  while ((at = tide_list_pop_front(&left))) {
     struct tide_queue *queue = TIDE_CONTAINER(at, struct tide_queue, in_device);
-    bool is_left = !queue->closing;
-    if (is_left) tide_queue_destroy_locked(queue);
-    at = is_left ? all->next : at->next; /* the list may have changed */
+    tide_list_push_back(&device->queues, at);
+    if (!queue->closing) tide_queue_destroy_locked(queue);
   }
 }
 

@@ -1,8 +1,25 @@
 /* Describes as text the waits of operations that cannot go on: those that have not started, and
  * those with a body that blocks. */
+#include "sched/diagnosis.h"
 #include "base/body_frame.h"
 #include "base/text.h"
-#include "sched/sched.h"
+#include "causal/tracker.h"
+#include "sched/channel_state.h"
+#include "sched/collective_state.h"
+
+static void name_command(struct tide_text *text, const struct tide_command *command) {
+  const struct tide_op *op = TIDE_CONTAINER(command, struct tide_op_points, command)->op;
+  tide_text_format(text, " '%s' of queue '%s'", TIDE_OP_NAME(op), op->queue->label);
+}
+
+/* Describes the promise of a value of a point's timeline. False: there is none. */
+static bool describe_point(struct tide_text *text, const struct tide_timeline *timeline,
+                           uint64_t value) {
+  if (!timeline->ends_singly || !tide_pending_find_locked(timeline, value)) return false;
+  tide_text_format(text, "; ");
+  tide_point_explain(text, timeline, value, name_command);
+  return true;
+}
 
 static void describe_value(struct tide_text *text, const struct tide_timeline *timeline,
                            uint64_t value, bool held) {
@@ -15,29 +32,87 @@ static void describe_value(struct tide_text *text, const struct tide_timeline *t
   const struct tide_op_signal *signal = (const void *)record;
   if (!signal && held) signal = (const void *)tide_tree_at_least(&timeline->reserved, value);
   if (signal)
-    tide_text_format(text, "; '%s' of queue '%s' will signal %lu%s", tide_op_label(signal->op),
+    tide_text_format(text, "; '%s' of queue '%s' will signal %lu%s", TIDE_OP_NAME(signal->op),
                      signal->op->queue->label, (unsigned long)signal->record.node.key,
                      record ? "" : " once it may enter");
-  else if (!timeline->source) tide_text_format(text, "; nothing has promised it");
+  else if (!describe_point(text, timeline, value) && !timeline->source)
+    tide_text_format(text, "; nothing has promised it");
   tide_text_format(text, ")");
 }
 
+void tide_diagnose_value(struct tide_text *text, const struct tide_timeline *timeline,
+                         uint64_t value) {
+  describe_value(text, timeline, value, true);
+}
+
 static void begin_line(struct tide_text *text, const struct tide_op *op, const char *state) {
-  tide_text_format(text, "queue '%s': operation '%s' (%lu) %s", op->queue->label, tide_op_label(op),
-                   (unsigned long)tide_op_sequence(op), state);
+  tide_text_format(text, "queue '%s': operation '%s'", op->queue->label, TIDE_OP_NAME(op));
+  if (tide_op_label(op)[0]) tide_text_format(text, " (%lu)", (unsigned long)tide_op_sequence(op));
+  tide_text_format(text, " %s", state);
+}
+
+/* Describes (axis, epoch), which has not finished. */
+static void describe_epoch(struct tide_text *text, struct tide_sched *sched, tide_axis axis,
+                           uint64_t epoch) {
+  const struct tide_queue *queue = tide_tracker_owner(sched->context->tracker, axis, sched);
+  const struct tide_op *user =
+      queue && epoch > queue->published ? tide_queue_op(queue, epoch) : NULL;
+  const struct tide_instance *instance = tide_instance_of(sched, axis, epoch);
+  if (user) tide_text_format(text, " '%s' of queue '%s'", TIDE_OP_NAME(user), user->queue->label);
+  else if (instance)
+    tide_text_format(text, " instance %lu of '%s'", (unsigned long)instance->number,
+                     instance->collective->progress->label);
+  else tide_text_format(text, " its former users");
+}
+
+/* Describes the gap waits: buffers with a past that has not finished. */
+static void describe_gaps(struct tide_text *text, const struct tide_op *op) {
+  struct tide_sched *sched = op->queue->sched;
+  struct tide_tracker *tracker = sched->context->tracker;
+  struct tide_frontier_entry entry;
+  for (const struct tide_op_use *use = tide_op_uses(op); use; use = use->next) {
+    if (!use->gap || tide_buffer_ready(use->buffer)) continue;
+    tide_text_format(text, " for the memory of buffer '%s', in use by",
+                     tide_buffer_label(use->buffer));
+    for (struct tide_frontier_cursor at = tide_frontier_begin(tide_buffer_past(use->buffer));
+         tide_frontier_next(&at, &entry);)
+      if (!tide_tracker_finished(tracker, entry.axis, entry.epoch))
+        describe_epoch(text, sched, entry.axis, entry.epoch);
+  }
+}
+
+/* Describes the parts that an arrived part waits for. */
+static void describe_instance(struct tide_text *text, const struct tide_op *part) {
+  const struct tide_instance *instance = tide_op_rare((struct tide_op *)(uintptr_t)part)->instance;
+  const struct tide_collective *collective = instance->collective;
+  tide_text_format(text,
+                   " for the other parts of instance %lu of '%s':", (unsigned long)instance->number,
+                   collective->progress->label);
+  for (size_t i = 0; i < collective->count; i++) {
+    const struct tide_op *other = instance->parts[i];
+    if (other && !other->arrived)
+      tide_text_format(text, " '%s' of queue '%s' has not arrived;", TIDE_OP_NAME(other),
+                       other->queue->label);
+    else if (!other && collective->next[i] <= instance->number)
+      tide_text_format(text, " queue '%s' has submitted none;", collective->members[i]->label);
+  }
 }
 
 static void describe_pending(struct tide_text *text, const struct tide_op *op) {
   bool held = op->state == TIDE_OP_HELD;
   begin_line(text, op, held ? "is held" : "waits");
   size_t before = text->length;
+  if (!held) describe_gaps(text, op);
+  if (op->arrived) describe_instance(text, op);
   for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     bool over = wait->open || tide_load_acquire(&wait->timeline->reached.value) >= wait->value;
     if (held || (wait->class_ == TIDE_WAIT_ISSUED && !over))
       describe_value(text, wait->timeline, wait->value, held);
   }
   if (text->length == before)
-    tide_text_format(text, held ? " behind the one before it" : " for its turn");
+    tide_text_format(text, held                       ? " behind the one before it"
+                           : op->queue->sched->paused ? " for the context to be resumed"
+                                                      : " for its turn");
   tide_text_format(text, "\n");
 }
 
@@ -48,6 +123,7 @@ static void describe_ready(struct tide_text *text, const struct tide_op *op) {
     tide_text_format(text, ", but hardware queue %u of device '%s' is full: %u are given or out\n",
                      queue->ahead->hardware->index, queue->device->label,
                      queue->ahead->hardware->busy);
+  else if (queue->sched->paused) tide_text_format(text, ", and the context is paused\n");
   else tide_text_format(text, ", and device '%s' has not taken it\n", queue->device->label);
 }
 
@@ -113,18 +189,20 @@ static void describe_bodies(struct tide_text *text, const struct tide_device *de
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void describe_queue(struct tide_text *text, struct tide_queue *queue) {
-  for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
+/* Stops where the text has more than `most` characters. */
+static void describe_queue(struct tide_text *text, struct tide_queue *queue, size_t most) {
+  for (uint64_t e = queue->published + 1; e <= queue->position.epoch && text->length <= most; e++) {
     const struct tide_op *op = tide_queue_op(queue, e);
     if (op && tide_op_is_ready(op)) describe_ready(text, op);
     else if (op && queue->ahead && op->state >= TIDE_OP_RUNNING) describe_out(text, op);
     else if (op && op->state == TIDE_OP_ENTERED) describe_pending(text, op);
   }
-  for (struct tide_link *at = queue->held.next; at != &queue->held; at = at->next)
+  for (struct tide_link *at = queue->held.next; at != &queue->held && text->length <= most;
+       at = at->next)
     describe_pending(text, tide_op_of_link(at));
 }
 
-size_t tide_context_diagnose(struct tide_context *context, char *buffer, size_t size) {
+size_t tide_diagnose_most(struct tide_context *context, char *buffer, size_t size, size_t most) {
   struct tide_sched *sched = context->sched;
   struct tide_blocked_bodies *blocked = sched->context->blocked;
   struct tide_text text;
@@ -135,9 +213,13 @@ size_t tide_context_diagnose(struct tide_context *context, char *buffer, size_t 
     struct tide_device *device = TIDE_CONTAINER(d, struct tide_device, in_sched);
     describe_bodies(&text, device, &blocked->frames);
     for (struct tide_link *q = device->queues.next; q != &device->queues; q = q->next)
-      describe_queue(&text, TIDE_CONTAINER(q, struct tide_queue, in_device));
+      describe_queue(&text, TIDE_CONTAINER(q, struct tide_queue, in_device), most);
   }
   tide_lock_give(&blocked->lock);
   tide_sched_leave(sched);
   return text.length;
+}
+
+size_t tide_context_diagnose(struct tide_context *context, char *buffer, size_t size) {
+  return tide_diagnose_most(context, buffer, size, SIZE_MAX);
 }

@@ -75,7 +75,8 @@ bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_fronti
     *out_reason = TIDE_REASON_FINISHED;
     return true;
   }
-  return false;
+  *out_reason = TIDE_REASON_KNOWN;
+  return tide_collectives_imply(sched, known, axis, epoch);
 }
 
 /* ---- pass one: classify ------------------------------------------------------ */
@@ -92,7 +93,10 @@ static inline bool frontier_has(const struct tide_frontier *known, tide_axis axi
 }
 
 static inline bool is_known(const struct tide_sched *sched, const struct tide_pending *pending) {
-  return pending->frontier && frontier_has(sched->known, pending->axis, pending->epoch);
+  if (!pending->frontier) return false;
+  return frontier_has(sched->known, pending->axis, pending->epoch) ||
+         (__builtin_expect(sched->instances != 0, 0) &&
+          tide_collectives_imply(sched, sched->known, pending->axis, pending->epoch));
 }
 
 /* Classifies a wait. A known record is marked so at once (TIDE_REASON_KNOWN); the wait is elided
@@ -253,6 +257,7 @@ static inline bool is_settled(struct tide_queue *queue, const struct tide_op_wai
   bool news = sched->known != queue->position.frontier || record != found_of(queue, wait);
   *out_reason = TIDE_REASON_KNOWN;
   if (news && tide_frontier_get(sched->known, record->axis) >= record->epoch) return true;
+  if (news && tide_collectives_imply(sched, sched->known, record->axis, record->epoch)) return true;
   *out_reason = TIDE_REASON_FINISHED;
   return signaller_finished(sched, record);
 }
@@ -309,7 +314,8 @@ static bool import_covers(const struct tide_queue *queue, const struct tide_op_w
     if (brought->epoch != needed->epoch) return brought->epoch > needed->epoch;
     return !import_of(queue, wait) || goes_first(other, wait);
   }
-  return tide_frontier_get(brought->frontier, needed->axis) >= needed->epoch;
+  return tide_frontier_get(brought->frontier, needed->axis) >= needed->epoch ||
+         tide_collectives_imply(queue->sched, brought->frontier, needed->axis, needed->epoch);
 }
 
 static bool sibling_covers(const struct tide_op *op, const struct tide_op_wait *wait,
@@ -356,6 +362,7 @@ static enum covered covered_by(const struct tide_queue *queue, const struct brou
       tide_frontier_get(&all->others.frontier, needed->axis) >= needed->epoch)
     return COVERED;
   if (all->signallers.frontier.tainted || all->others.frontier.tainted) return PERHAPS_COVERED;
+  if (queue->sched->instances) return PERHAPS_COVERED; /* an instance stands for its members */
   if (signaller < needed->epoch) return NOT_COVERED;
   return all->same_signaller || !import_of(queue, wait) ? PERHAPS_COVERED : NOT_COVERED;
 }
@@ -441,6 +448,7 @@ enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
     held |= wait->class_ == TIDE_WAIT_HELD;
     unknowns += wait->reason != TIDE_REASON_KNOWN;
   }
+  failed |= op->status != TIDE_OK;
   if (held && !failed) return TIDE_ENTER_HELD;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     if (wait->reason == TIDE_REASON_KNOWN) wait->class_ = TIDE_WAIT_ELIDED;
@@ -449,10 +457,6 @@ enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
 }
 
 /* ---- signals ---------------------------------------------------------------------- */
-
-static const char *name_of(const struct tide_op *op) {
-  return tide_op_label(op)[0] ? tide_op_label(op) : "?";
-}
 
 static enum tide_status check_order(struct tide_queue *queue, struct tide_op *op,
                                     const struct tide_op_signal *signal, struct tide_diag *diag) {
@@ -473,31 +477,29 @@ static enum tide_status check_order(struct tide_queue *queue, struct tide_op *op
       "operation '%s' of queue '%s' would signal timeline '%s' = %lu, but is not "
       "ordered behind operation '%s' of queue '%s', which signals %lu: add a wait for "
       "'%s' >= %lu",
-      name_of(op), queue->label, timeline->label, (unsigned long)signal->record.node.key,
-      name_of(other->op), other->op->queue->label, (unsigned long)newest->node.key, timeline->label,
-      (unsigned long)newest->node.key);
+      TIDE_OP_NAME(op), queue->label, timeline->label, (unsigned long)signal->record.node.key,
+      TIDE_OP_NAME(other->op), other->op->queue->label, (unsigned long)newest->node.key,
+      timeline->label, (unsigned long)newest->node.key);
 }
 
 static enum tide_status check_signal(struct tide_queue *queue, struct tide_op *op,
                                      const struct tide_op_signal *signal, struct tide_diag *diag) {
   const struct tide_timeline *timeline = signal->record.timeline;
   uint64_t value = signal->record.node.key;
-  uint64_t now = tide_load_acquire(&timeline->reached.value);
-  if (timeline->pending.last && timeline->pending.last->key > now)
-    now = timeline->pending.last->key;
+  uint64_t now = tide_timeline_newest(timeline);
   if (value <= now)
     return tide_diag_set(
         diag, TIDE_VALUE,
         "operation '%s' would signal timeline '%s' = %lu, which does not go up: %lu is "
         "reached or promised",
-        name_of(op), timeline->label, (unsigned long)value, (unsigned long)now);
+        TIDE_OP_NAME(op), timeline->label, (unsigned long)value, (unsigned long)now);
   if (timeline->reserved.first && timeline->reserved.first->key <= value) {
     const struct tide_op_signal *held = (const void *)timeline->reserved.first;
     return tide_diag_set(
         diag, TIDE_UNORDERED,
         "operation '%s' would signal timeline '%s' = %lu, but held operation '%s' of "
         "queue '%s' is to signal %lu",
-        name_of(op), timeline->label, (unsigned long)value, name_of(held->op),
+        TIDE_OP_NAME(op), timeline->label, (unsigned long)value, TIDE_OP_NAME(held->op),
         held->op->queue->label, (unsigned long)timeline->reserved.first->key);
   }
   return check_order(queue, op, signal, diag);

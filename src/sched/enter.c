@@ -1,7 +1,7 @@
 /* Operations enter their queue's order, or are held before it. */
 #include "base/alloc.h"
 #include "causal/tracker.h"
-#include "sched/sched.h"
+#include "sched/dependency_walk.h"
 
 /* ---- storage ----------------------------------------------------------------- */
 
@@ -10,6 +10,18 @@ void tide_sched_disown_last(struct tide_sched *sched, struct tide_timeline *time
     tide_timeline_fail_locked(timeline, 0, TIDE_CANCELLED, NULL, &sched->fired);
   tide_context_disown(timeline->context, &timeline->owned);
   if (tide_timeline_let_go_locked(timeline, false)) tide_timeline_free(timeline);
+}
+
+static void free_uses(struct tide_op *op) {
+  struct tide_store *store = tide_op_store(op);
+  for (struct tide_op_use *use = tide_op_uses(op), *next; use; use = next) {
+    next = use->next;
+    tide_buffer_release(use->buffer);
+    use->next = store->free_uses;
+    store->free_uses = use;
+    op->queue->free_uses_count++;
+  }
+  op->uses = false;
 }
 
 void tide_op_free_effects(struct tide_op *op) {
@@ -24,18 +36,23 @@ void tide_op_free_effects(struct tide_op *op) {
     store->free_signals = signal;
     queue->free_signals_count++;
   }
-  for (struct tide_op_use *use = tide_op_uses(op), *next; use; use = next) {
-    next = use->next;
-    tide_buffer_release(use->buffer);
-    use->next = store->free_uses;
-    store->free_uses = use;
-    queue->free_uses_count++;
-  }
+  free_uses(op);
   op->signals = 0;
-  op->uses = false;
 }
 
 /* ---- frontiers ----------------------------------------------------------------- */
+
+/* True if each entry is known, by way of collectives, too, or has finished. */
+TIDE_APART static bool is_each_satisfied(struct tide_sched *sched,
+                                         const struct tide_frontier *past) {
+  struct tide_frontier_entry entry;
+  uint8_t reason;
+  if (past->tainted) return false;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(past); tide_frontier_next(&at, &entry);)
+    if (!tide_signaller_satisfied(sched, sched->known, entry.axis, entry.epoch, &reason))
+      return false;
+  return true;
+}
 
 static bool is_past_known(struct tide_sched *sched, const struct tide_buffer *buffer) {
   tide_axis axis;
@@ -45,7 +62,8 @@ static bool is_past_known(struct tide_sched *sched, const struct tide_buffer *bu
   if (axis && tide_signaller_satisfied(sched, sched->known, axis, epoch, &reason)) return true;
   const struct tide_frontier *past = tide_buffer_past(buffer);
   return past->count + past->tainted == 0 ||
-         tide_frontier_satisfied(sched->known, sched->context->tracker, past);
+         tide_frontier_satisfied(sched->known, sched->context->tracker, past) ||
+         (sched->instances && is_each_satisfied(sched, past));
 }
 
 /* Imports a buffer's past, and with each entry the entry's own frontier. A past lists only the last
@@ -161,6 +179,15 @@ TIDE_APART static void emit_wait(struct tide_sched *sched, const struct tide_op 
   tide_sched_emit(sched, TIDE_EVENT_WAIT_CLASS, op, &event);
 }
 
+/* Gives up the waits of an operation that has failed, and notes whether it lacks what one of them
+ * would have brought. */
+TIDE_APART static void give_up_waits(struct tide_op *op) {
+  bool *lost = &op->queue->order_was_lost;
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
+    *lost |= wait->class_ == TIDE_WAIT_FAILED || wait->class_ == TIDE_WAIT_HELD;
+  tide_op_give_up_waits(op);
+}
+
 /* Counts the waits. Issued ones are queued only before the start: most are resolved by then. */
 static inline void count_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
@@ -171,7 +198,7 @@ static inline void count_waits(struct tide_queue *queue, struct tide_op *op) {
       tide_op_fail(op, tide_wait_failure(op, wait), tide_timeline_cause_locked(wait->timeline));
     if (__builtin_expect(queue->traced, 0)) emit_wait(sched, op, wait);
   }
-  if (op->status) tide_op_give_up_waits(op);
+  if (op->status) give_up_waits(op);
 }
 
 TIDE_APART static void emit_gaps(struct tide_sched *sched, const struct tide_op *op) {
@@ -188,19 +215,28 @@ TIDE_APART static void emit_gaps(struct tide_sched *sched, const struct tide_op 
 
 static void promise_signals(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
-  /* Refused signals are never promised: publication fails them. */
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     sched->stats.signals++;
-    if (op->refused) continue;
     tide_timeline_promise(&signal->record, signal->record.node.key, &sched->fired);
   }
-  if (op->points && !op->refused) tide_op_points_entered(op);
+  if (op->points) tide_op_points_entered(op);
+}
+
+/* A failed operation promises nothing: its publication fails its signals. */
+TIDE_APART static void count_unpromised(struct tide_sched *sched, const struct tide_op *op) {
+  sched->unpromised++;
+  for (const struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
+    sched->stats.signals++;
 }
 
 TIDE_APART static void take_buffers(struct tide_queue *queue, struct tide_op *op, bool was_held) {
-  struct tide_naming told = {queue->position.axis, op->work.epoch, queue->newest, queue->learned};
+  struct tide_insight storage;
+  struct tide_naming told = {queue->position.axis, op->work.epoch, queue->newest, queue->learned,
+                             tide_queue_insight(queue, &storage)};
   for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next) {
-    tide_buffer_use(use->buffer, &told);
+    /* A free while the operation was held cannot cover this use. */
+    if (was_held) tide_buffer_trace(use->buffer, &told);
+    else tide_buffer_use(use->buffer, &told);
     if (was_held) tide_buffer_unpin(use->buffer);
   }
 }
@@ -264,7 +300,8 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   if (traced && op->uses) emit_gaps(sched, op);
   if (op->uses) take_buffers(queue, op, was_held);
   if (traced && sched->checker) tide_check_entered(queue, op);
-  if (op->signals) promise_signals(queue, op);
+  if (op->signals && op->refused) count_unpromised(sched, op);
+  else if (op->signals) promise_signals(queue, op);
   if (op->part) tide_instance_entered(op);
   mark_if_first(queue, epoch);
   if (was_held) tide_sched_look(queue);
@@ -326,6 +363,8 @@ static void count_held(struct tide_op *op, bool add) {
     struct tide_timeline *timeline = wait->timeline;
     if (add) {
       timeline->held_waits++;
+      if (tide_timeline_has_failed(timeline, wait->value))
+        tide_store_relaxed(&timeline->context->has_failed, true);
       if (wait->value > timeline->held_most) timeline->held_most = wait->value;
     } else if (--timeline->held_waits == 0) {
       timeline->held_most = 0;
@@ -360,6 +399,7 @@ static void remove_held(struct tide_op *op) {
   struct tide_link *link = &tide_op_rare(op)->link, *next = link->next;
   drop_retry(op);
   tide_list_remove(link);
+  op->queue->held_count--;
   count_held(op, false);
   if (op->queue->held_firm == op) retry_from(op->queue, next);
 }
@@ -378,14 +418,50 @@ void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
   rare->sequence = sequence;
   op->numbered = true;
   tide_list_push_back(&queue->held, &rare->link);
+  queue->held_count++;
   tide_sched_emit(sched, TIDE_EVENT_HOLD, op, NULL);
   if (!queue->held_firm) retry_from(queue, &rare->link);
   tide_sched_look(queue);
 }
 
-static void unreserve_signals(struct tide_op *op) {
+void tide_op_unreserve(struct tide_op *op) {
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
     if (signal->record.state == TIDE_RECORD_RESERVED) tide_timeline_unreserve(&signal->record);
+}
+
+/* Drops all that a held operation awaits, so that its end depends on its place alone. Its waits
+ * import nothing, and it touches no buffer. */
+static void drop_dependencies(struct tide_queue *queue, struct tide_op *op) {
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
+    wait->class_ = TIDE_WAIT_FAILED;
+    wait->axis = 0;
+  }
+  for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
+    tide_buffer_unpin(use->buffer);
+  queue->order_was_lost = true;
+  if (op->uses) free_uses(op);
+  queue->sched->known = queue->position.frontier;
+}
+
+/* Checks a held operation that is about to enter. A refusal makes it enter as failed. */
+static enum tide_status check_held(struct tide_queue *queue, struct tide_op *op, bool has_failed) {
+  struct tide_diag diag;
+  bool may_be_cyclic = tide_deadlock_possible(op, true);
+  if (has_failed) tide_op_unreserve(op);
+  bool is_cyclic = may_be_cyclic && tide_deadlock_closes(op, true, has_failed, &diag);
+  tide_op_unreserve(op);
+  enum tide_status status = is_cyclic ? TIDE_DEADLOCK : TIDE_OK;
+  if (!is_cyclic && !has_failed) status = tide_signals_check(queue, op, &diag);
+  if (status == TIDE_OK) return TIDE_OK;
+  if (queue->sched->checker) tide_check_note(queue->sched, &diag);
+  tide_op_refuse(op, &diag);
+  op->cyclic = is_cyclic;
+  if (is_cyclic) drop_dependencies(queue, op);
+  return status;
+}
+
+static bool is_of_failing_instance(struct tide_op *op) {
+  return op->part && tide_instance_is_failing(tide_op_rare(op)->instance, op);
 }
 
 /* Classifies a held operation again. */
@@ -399,16 +475,17 @@ static void try_enter(struct tide_queue *queue, struct tide_op *op) {
     queue_held_waits(op);
     return;
   }
-  unreserve_signals(op);
-  struct tide_diag diag;
-  enum tide_status status = tide_signals_check(queue, op, &diag);
-  if (status != TIDE_OK && sched->checker) tide_check_note(sched, &diag);
-  if (op->part && tide_instance_circular(op) && !op->status) op->status = TIDE_DEADLOCK;
-  if (status != TIDE_OK && !op->status) op->status = status;
+  bool has_failed = verdict == TIDE_ENTER_FAILS || op->status || is_of_failing_instance(op);
+  enum tide_status status = check_held(queue, op, has_failed);
   remove_held(op);
-  op->refused = status != TIDE_OK;
+  op->refused = has_failed || status != TIDE_OK;
   tide_queue_notify_waiters(queue);
   tide_op_enter(queue, op);
+  if (sched->unnoticed) tide_collectives_notice(sched, true);
+  /* What depends on the operation must not wait for its place: that is the cycle. */
+  if (status != TIDE_DEADLOCK) return;
+  tide_op_fail_early(op, status);
+  tide_deadlock_fail_cyclic(sched); /* those that await its epoch */
 }
 
 /* In a failed channel, held operations may fail without an event of their own. */
@@ -421,6 +498,7 @@ static void retry_failing(struct tide_queue *queue) {
 }
 
 void tide_queue_retry_held(struct tide_queue *queue) {
+  if (queue->sched->epochs_moved) tide_deadlock_fail_cyclic(queue->sched);
   if (queue->failure.cause) retry_failing(queue);
   while (queue->due.first)
     try_enter(queue, TIDE_CONTAINER(queue->due.first, struct tide_op_rare, due)->op);
@@ -435,9 +513,10 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   tide_op_drop_cause(op);
   op->status = TIDE_OK;
   tide_op_fail(op, status, status == queue->device->lost ? queue->device->cause : NULL);
+  if (op->waits || op->uses) queue->order_was_lost = true;
   bool in_flight = dequeue_waits(op);
   remove_held(op);
-  unreserve_signals(op);
+  tide_op_unreserve(op);
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
     tide_op_break_signal(op, signal);
   if (op->points) tide_op_points_done(op);
@@ -448,6 +527,7 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   if (op->part) tide_instance_finished(op);
   queue->retry_held = true;
   tide_sched_look(queue);
+  tide_deadlock_note_leaving(queue);
   if (in_flight) queue->in_flight++;
   else tide_op_free(op);
   tide_queue_notify_waiters(queue);

@@ -12,7 +12,7 @@ static void copy_text(char *to, size_t size, const char *from) {
 static void name_operation(const struct tide_op *op, struct tide_failure *failure) {
   const struct tide_queue *queue = op->queue;
   failure->sequence = tide_op_sequence(op);
-  copy_text(failure->operation, sizeof failure->operation, tide_op_label(op));
+  copy_text(failure->operation, sizeof failure->operation, TIDE_OP_NAME(op));
   copy_text(failure->queue, sizeof failure->queue, queue->label);
   copy_text(failure->device, sizeof failure->device, queue->device->label);
 }
@@ -21,7 +21,18 @@ void tide_op_fail(struct tide_op *op, enum tide_status status, struct tide_cause
   if (status == TIDE_OK || op->status) return;
   /* The bit-field holds known statuses only: any other number becomes TIDE_FAILED. */
   op->status = (uint32_t)status < TIDE_STATUS_COUNT ? status : TIDE_FAILED;
+  tide_store_relaxed(&op->queue->sched->context->has_failed, true);
   if (cause) tide_op_rare(op)->cause = tide_cause_retain(cause);
+}
+
+void tide_op_refuse(struct tide_op *op, const struct tide_diag *why) {
+  if (op->status) return;
+  struct tide_failure failure = {.status = why->status};
+  name_operation(op, &failure);
+  copy_text(failure.text, sizeof failure.text, why->text);
+  struct tide_cause *cause = tide_cause_create(op->queue->sched->context, &failure);
+  tide_op_fail(op, why->status, cause);
+  tide_cause_release(cause);
 }
 
 struct tide_cause *tide_op_cause(struct tide_op *op) {

@@ -108,7 +108,8 @@ struct tide_op {
   bool numbered : 1;   /* tide_op_rare has its full number: it was held */
   bool withdrawn : 1;  /* cancelled by its client before any other failure */
   bool stopped : 1;    /* status inherited from an earlier command of the channel */
-  unsigned unused : 3; /* completes the word: one store sets all flags */
+  bool cyclic : 1;     /* refused at entry, since it would wait for itself */
+  unsigned unused : 2; /* completes the word: one store sets all flags */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == TIDE_CACHE_LINE,
                "an operation fills one cache line");
@@ -122,8 +123,11 @@ struct tide_op_rare {
   struct tide_link link;          /* entry of the queue's held list */
   struct tide_tree_node due;      /* entry of the queue's due operations; if op->retry */
   struct tide_node finish;        /* queued for one (axis, epoch) at a time */
-  struct tide_op *mark;           /* deadlock search: the predecessor */
-  uint64_t visited;               /* deadlock search: number of the last visit */
+  struct tide_op *mark;           /* searches: the next on the stack */
+  struct tide_op *from;           /* dependency walk: the operation that depends on this one */
+  uint64_t visited;               /* searches: number of the last visit */
+  unsigned from_kind;             /* dependency walk: enum tide_dependency */
+  bool starts;                    /* dependency walk: it has to start, not only to arrive */
   uint64_t thread;                /* check mode: the submitting thread */
   uint64_t sequence;              /* full number of a held operation */
   struct tide_cause *cause;       /* cause of the failure; NULL: not created yet */
@@ -131,7 +135,7 @@ struct tide_op_rare {
 
 /* labels[i] belongs to ops[i]. Labelled operations seldom need a tide_op_rare, too. */
 struct tide_op_label {
-  char text[32];
+  char text[TIDE_LABEL_SIZE];
 };
 
 #endif

@@ -215,3 +215,21 @@ void tide_queue_free_stores(struct tide_queue *queue) {
   free_ring(queue, &ring);
   tide_free(a, queue->apart, 1, frontier_size(queue));
 }
+
+/* ---- names ---------------------------------------------------------------------------- */
+
+const char *tide_op_name(const struct tide_op *op, char room[TIDE_LABEL_SIZE]) {
+  const char *label = tide_op_label(op);
+  if (label[0]) return label;
+  const struct tide_body_class *body = op->work.body;
+  return tide_label_operation(room, body ? body->name : NULL, tide_op_sequence(op));
+}
+
+const char *tide_op_name_early(const struct tide_queue *queue,
+                               const struct tide_operation *operation, size_t before,
+                               char room[TIDE_LABEL_SIZE]) {
+  tide_label_copy(room, operation->label);
+  if (room[0]) return room;
+  const char *body = operation->body ? operation->body->name : NULL;
+  return tide_label_operation(room, body, queue->sequence + 1 + before);
+}

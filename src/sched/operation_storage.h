@@ -39,6 +39,17 @@ static inline const char *tide_op_label(const struct tide_op *op) {
     return queue->first_labels[offset / sizeof *op].text;
   return queue->store.labels[op - queue->store.ops].text;
 }
+/* Return the name for messages: the label, or the form of base/label.h, written into `room`. The
+ * lock is held. The second is of an operation that the queue has not taken yet: it comes behind
+ * `before` others of the same call. */
+const char *tide_op_name(const struct tide_op *op, char room[TIDE_LABEL_SIZE]);
+const char *tide_op_name_early(const struct tide_queue *queue,
+                               const struct tide_operation *operation, size_t before,
+                               char room[TIDE_LABEL_SIZE]);
+#define TIDE_OP_NAME(op) tide_op_name((op), (char[TIDE_LABEL_SIZE]){0})
+#define TIDE_OP_NAME_EARLY(queue, operation)                                                       \
+  tide_op_name_early((queue), (operation), 0, (char[TIDE_LABEL_SIZE]){0})
+
 #define TIDE_NUMBER_MASK ((UINT64_C(1) << 30) - 1)
 /* Returns the full sequence number. The queue's newest is less than 2^30 ahead, since the capacity
  * is smaller. Any number of operations may pass a held one, which therefore stores its own. */

@@ -6,8 +6,7 @@
  * operation that has finished is behind none such. Neither is one that has started on a device
  * where the host keeps all waits, or that entered before the awaited one. */
 #include "causal/tracker.h"
-#include "sched/collective.h"
-#include "sched/sched.h"
+#include "sched/collective_state.h"
 
 struct search {
   const struct tide_op *target;
@@ -44,11 +43,12 @@ static bool follow_epoch(struct search *search, const struct tide_queue *queue, 
 
 /* The same for the parts of a collective's instance: its records do not list the members. */
 static bool follow_parts(struct search *search, tide_axis axis, uint64_t number) {
-  size_t count = 0;
-  struct tide_op *const *parts =
-      tide_instance_parts(search->target->queue->sched, axis, number, &count);
-  for (size_t i = 0; parts && i < count; i++)
-    if (parts[i] && follow_epoch(search, parts[i]->queue, parts[i]->work.epoch)) return true;
+  const struct tide_instance *instance =
+      tide_instance_of(search->target->queue->sched, axis, number);
+  for (size_t i = 0; instance && i < instance->collective->count; i++) {
+    const struct tide_op *part = instance->parts[i];
+    if (part && follow_epoch(search, part->queue, part->work.epoch)) return true;
+  }
   return false;
 }
 

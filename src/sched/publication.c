@@ -27,6 +27,7 @@ static void publish_operation(struct tide_queue *queue, struct tide_op *op) {
                                     tide_queue_record(queue, epoch), &sched->fired))
       tide_op_fail(op, TIDE_VALUE, NULL);
   }
+  if (op->refused && op->signals) sched->unpromised--;
   if (op->status) tide_channel_failed(op);
   sched->stats.failed += op->status != TIDE_OK;
   tide_sched_emit(sched, TIDE_EVENT_PUBLISH, op, NULL);

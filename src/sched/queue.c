@@ -49,8 +49,12 @@ static enum tide_status register_axis(struct tide_queue *queue) {
   enum tide_domain domain = queue->device->backend->domain;
   if (!domain) domain = TIDE_DOMAIN_QUEUE;
   enum tide_status status = tide_lease_take(context->lease, domain, &queue->position.axis);
-  if (status == TIDE_OK) status = tide_tracker_register(context->tracker, queue->position.axis);
   if (status != TIDE_OK) return status;
+  status = tide_tracker_register(context->tracker, queue->position.axis);
+  if (status != TIDE_OK) {
+    tide_lease_return(context->lease, queue->position.axis);
+    return status;
+  }
   queue->tracked = tide_tracker_find(context->tracker, queue->position.axis);
   tide_tracker_set_names(queue->tracked);
   tide_tracker_set_owner(queue->tracked, queue->sched, queue);
@@ -73,9 +77,6 @@ static bool take_params(struct tide_queue *queue, const struct tide_queue_params
   queue->grows =
       !(params->operations | params->waits | params->signals | params->buffers) && !params->client;
   tide_queue_open_priority(queue, params->priority ? params->priority : TIDE_PRIORITY_DEFAULT);
-  size_t length = params->label ? strlen(params->label) : 0;
-  if (length >= sizeof queue->label) length = sizeof queue->label - 1;
-  if (length) memcpy(queue->label, params->label, length);
   return true;
 }
 
@@ -98,12 +99,14 @@ enum tide_status tide_queue_create(struct tide_device *device,
   queue->traced = context->sink || sched->checker;
   queue->next_start = 1;
   tide_list_init(&queue->held);
+  tide_list_init(&queue->memberships);
   enum tide_status status = take_params(queue, params) ? TIDE_OK : TIDE_INVALID;
   if (status == TIDE_OK) status = tide_queue_make_storage(queue);
   if (status == TIDE_OK) {
-    status = tide_timeline_create_sourced(context, queue->label, &tide_queue_source, queue,
-                                          &queue->progress);
+    status = tide_timeline_create_sourced(context, params->label, "queue", &tide_queue_source,
+                                          queue, &queue->progress);
   }
+  if (status == TIDE_OK) memcpy(queue->label, queue->progress->label, sizeof queue->label);
   if (status == TIDE_OK) status = tide_ahead_open_queue(queue, params->hardware_queue);
   if (status == TIDE_OK) status = register_axis(queue);
   if (status == TIDE_OK) status = tide_queue_open_channel(queue, params);
@@ -156,6 +159,7 @@ void tide_op_cancel(struct tide_op *op, enum tide_status status) {
   tide_op_fail(op, status, NULL);
   if (tide_op_is_ready(op)) tide_arbiter_remove(op->queue); /* skipped without being picked */
   tide_op_give_up_waits(op);
+  if (op->part) tide_instance_fail(op);
   tide_sched_look(op->queue);
 }
 
@@ -229,8 +233,9 @@ void tide_queue_close_if_over(struct tide_queue *queue) {
   tide_list_remove(&queue->in_device);
   tide_queue_count_frontiers(queue);
   queue->look = true; /* never marked dirty again */
-  queue->next = sched->gone;
-  sched->gone = queue;
+  queue->next = NULL;
+  *sched->gone_end = queue;
+  sched->gone_end = &queue->next;
   sched->calls = true;
 }
 
@@ -285,11 +290,9 @@ static bool await_change(struct tide_queue *queue, uint32_t seen, uint64_t deadl
   struct tide_context *context = queue->sched->context;
   const struct tide_platform *platform = context->platform;
   if (deadline == TIDE_NOW) return false;
-  tide_waiting_begin(context);
   struct tide_body_frame *frame = tide_body_blocks(context->blocked, platform, NULL, 0);
   platform->wait(platform->self, &queue->changes, seen, deadline);
   tide_body_unblocks(context->blocked, platform, frame);
-  tide_waiting_end(context);
   return deadline == TIDE_FOREVER || platform->now(platform->self) < deadline;
 }
 
@@ -312,8 +315,10 @@ static bool drain_target(struct tide_queue *queue, uint64_t sequence, uint64_t *
 
 enum tide_status tide_queue_drain(struct tide_queue *queue, uint64_t deadline) {
   struct tide_sched *sched = queue->sched;
+  struct tide_context *context = sched->context;
   struct tide_scope_of_decreases scope;
   uint64_t epoch = 0;
+  tide_waiting_begin(context);
   tide_sched_enter(sched);
   uint64_t sequence = queue->sequence;
   tide_scope_begin_over(&queue->priority, &scope, UINT64_MAX);
@@ -334,6 +339,7 @@ enum tide_status tide_queue_drain(struct tide_queue *queue, uint64_t deadline) {
   queue->waiters--; /* a queue destroyed meanwhile may be freed from now on */
   tide_sched_look(queue);
   tide_sched_leave(sched);
+  tide_waiting_end(context);
   return status;
 }
 
@@ -346,7 +352,9 @@ enum tide_status tide_queue_submit_wait(struct tide_queue *queue,
   queue->waiters++;
   tide_sched_leave(sched);
   enum tide_status status = tide_queue_submit(queue, operation, out_sequence, diag);
-  bool in_time = true;
+  bool in_time = true, blocks = status == TIDE_FULL;
+  struct tide_context *context = sched->context;
+  if (blocks) tide_waiting_begin(context);
   while (status == TIDE_FULL && in_time) {
     tide_sched_enter(sched);
     uint32_t seen = begin_parking(queue);
@@ -358,6 +366,7 @@ enum tide_status tide_queue_submit_wait(struct tide_queue *queue,
   queue->waiters--; /* a queue destroyed meanwhile may be freed from now on */
   tide_sched_look(queue);
   tide_sched_leave(sched);
+  if (blocks) tide_waiting_end(context);
   return status == TIDE_FULL ? TIDE_TIMEOUT : status;
 }
 
@@ -381,6 +390,23 @@ void tide_queue_position(struct tide_queue *queue, struct tide_frontier *out_fro
 
 /* ---- buffers -------------------------------------------------------------------------------- */
 
+static bool implies(void *self, const struct tide_frontier *known, tide_axis axis, uint64_t epoch) {
+  const struct tide_queue *queue = self;
+  return tide_collectives_imply(queue->sched, known, axis, epoch);
+}
+
+static bool may_await(void *self, tide_axis axis, uint64_t epoch) {
+  const struct tide_queue *queue = self;
+  return !tide_collectives_owe(queue) || !tide_deadlock_awaits_owed(queue, axis, epoch);
+}
+
+const struct tide_insight *tide_queue_insight(struct tide_queue *queue,
+                                              struct tide_insight *storage) {
+  if (!queue->sched->instances) return NULL;
+  *storage = (struct tide_insight){queue, implies, may_await};
+  return storage;
+}
+
 enum tide_status tide_queue_alloc(struct tide_queue *queue, struct tide_pool *pool, size_t size,
                                   const char *label, struct tide_buffer **out_buffer) {
   const void *home = pool ? tide_pool_home(pool) : NULL;
@@ -388,7 +414,10 @@ enum tide_status tide_queue_alloc(struct tide_queue *queue, struct tide_pool *po
   if (home && home != queue->device) return TIDE_SCOPE;
   tide_sched_enter(queue->sched);
   tide_queue_own_entry(queue);
-  enum tide_status status = tide_pool_alloc(pool, size, &queue->position, label, out_buffer);
+  struct tide_insight storage;
+  enum tide_status status = tide_pool_alloc_with(
+      pool, size, &queue->position, tide_queue_insight(queue, &storage), label, out_buffer);
+  if (status == TIDE_OK && queue->sched->checker) tide_check_allocated(queue->sched, *out_buffer);
   tide_sched_leave(queue->sched);
   return status;
 }
@@ -398,6 +427,7 @@ void tide_queue_free(struct tide_queue *queue, struct tide_buffer *buffer) {
   tide_sched_enter(queue->sched);
   if (queue->sched->checker) tide_check_freed(queue, buffer);
   tide_queue_own_entry(queue);
-  tide_pool_free(buffer, &queue->position);
+  struct tide_insight storage;
+  tide_pool_free_with(buffer, &queue->position, tide_queue_insight(queue, &storage));
   tide_sched_leave(queue->sched);
 }

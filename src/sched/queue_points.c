@@ -5,13 +5,13 @@
 
 /* ---- checking ------------------------------------------------------------------- */
 
-static enum tide_status refuse_point(const struct tide_operation *operation, const char *what,
+static enum tide_status refuse_point(const struct tide_queue *queue,
+                                     const struct tide_operation *operation, const char *what,
                                      size_t i, struct tide_point point, enum tide_status status,
                                      struct tide_diag *diag) {
   return tide_diag_set(diag, status, "operation '%s': %s %zu (%u:%u.%u@%lu): %s",
-                       operation->label ? operation->label : "?", what, i, point.domain,
-                       point.timeline, point.generation, (unsigned long)point.value,
-                       tide_status_text(status));
+                       TIDE_OP_NAME_EARLY(queue, operation), what, i, point.domain, point.timeline,
+                       point.generation, (unsigned long)point.value, tide_status_text(status));
 }
 
 static enum tide_status find_retired(struct tide_queue *queue,
@@ -23,13 +23,13 @@ static enum tide_status find_retired(struct tide_queue *queue,
     enum tide_status status =
         tide_promise_find(&queue->channel->channel, points->retires[i], found, NULL);
     if (status != TIDE_OK)
-      return refuse_point(operation, "promise", i, points->retires[i], status, diag);
+      return refuse_point(queue, operation, "promise", i, points->retires[i], status, diag);
     for (size_t j = 0; j < i; j++) {
       if (plan->promises[j]->future != (*found)->future) continue;
       return tide_diag_set(diag, TIDE_INVALID,
                            "operation '%s' retires two points of one timeline: the later one "
                            "covers the earlier",
-                           operation->label ? operation->label : "?");
+                           TIDE_OP_NAME_EARLY(queue, operation));
     }
   }
   plan->promise_count = points->retire_count;
@@ -41,7 +41,8 @@ static enum tide_status find_named(const struct tide_queue *queue, const struct 
                                    struct tide_resolved *out, struct tide_diag *diag) {
   if (!named) return TIDE_OK;
   enum tide_status status = tide_point_resolve(queue->channel->channel.points, *named, out);
-  return status == TIDE_OK ? TIDE_OK : refuse_point(operation, what, 0, *named, status, diag);
+  return status == TIDE_OK ? TIDE_OK
+                           : refuse_point(queue, operation, what, 0, *named, status, diag);
 }
 
 static enum tide_status find_awaited(struct tide_queue *queue,
@@ -217,7 +218,7 @@ enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points
   if (status != TIDE_OK)
     return tide_diag_set(diag, status,
                          "operation '%s' of queue '%s' would wait for itself, by way of points",
-                         tide_op_label(op), op->queue->label);
+                         TIDE_OP_NAME(op), op->queue->label);
   own->queued = true;
   if (own->cancels) {
     if (plan->cancel.node && !plan->cancel.node->ended)

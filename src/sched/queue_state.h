@@ -72,6 +72,7 @@ struct tide_queue {
   bool in_order;              /* the device's */
   bool serial;                /* an operation starts only once the one before it is published */
   bool traced;                /* a sink or check mode is attached */
+  bool order_was_lost;        /* lost_order.c: an operation has failed without its past */
   struct tide_link in_device; /* device->queues */
   struct tide_queue *next;    /* next in sched->work or sched->gone */
   struct tide_link in_ready;  /* ready_in->levels[level] */
@@ -101,6 +102,7 @@ struct tide_queue {
   bool renew;                  /* the next operation needs a new version */
   uint32_t shed;               /* how often the frontier had to make room */
   struct tide_link held;
+  uint64_t held_count;
   struct tide_op *held_firm; /* the first held operation that may not be passed; NULL: none */
   struct tide_tree due;      /* struct tide_op_rare, by sequence: held, to be classified again */
   /* The capacity left for further submits. */
@@ -113,11 +115,12 @@ struct tide_queue {
   const struct tide_op *first_ops;
   const struct tide_op_label *first_labels;
   uint32_t first_count;
-  uint32_t in_flight;       /* leaving operations with a node in flight */
-  uint32_t members;         /* collectives that the queue belongs to */
-  uint64_t ready_since;     /* ready_in->picks when it became ready */
-  uint64_t check_index;     /* check mode: the queue's number */
-  uint8_t effective, level; /* priority: current; as queued in the arbiter */
+  uint32_t in_flight;           /* leaving operations with a node in flight */
+  uint32_t members;             /* collectives that the queue belongs to */
+  struct tide_link memberships; /* struct tide_membership, one a collective */
+  uint64_t ready_since;         /* ready_in->picks when it became ready */
+  uint64_t check_index;         /* check mode: the queue's number */
+  uint8_t effective, level;     /* priority: current; as queued in the arbiter */
   struct tide_priority priority;
   /* Priorities lent by waiting queues, and the queues that this one lends to, each once. */
   uint32_t lent[TIDE_PRIORITY_LEVELS];

@@ -28,6 +28,23 @@ enum tide_status tide_signals_check(struct tide_queue *queue, struct tide_op *op
 bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_frontier *known,
                               tide_axis axis, uint64_t epoch, uint8_t *out_reason);
 
+/* ---- lost_order.c ---- */
+/* Returns the reservation that rules out a value, NULL if none: of the same value, or of a higher
+ * one by an operation that precedes a new one in the queue. */
+const struct tide_tree_node *tide_reservation_above(const struct tide_queue *queue,
+                                                    const struct tide_timeline *timeline,
+                                                    uint64_t value);
+/* True if this signal of the queue's new operation may be out of order because another operation
+ * has failed. `enters`: it has been classified; else it is held, or not there yet. */
+bool tide_order_may_be_lost(struct tide_queue *queue, const struct tide_timeline *timeline,
+                            uint64_t value, bool enters);
+typedef enum tide_status tide_signals_test(struct tide_queue *queue, struct tide_op *op,
+                                           struct tide_diag *diag);
+/* Decides about a new operation whose signals do not pass this test. TIDE_OK: a failure may be why;
+ * the operation has failed, and is accepted. Else it is refused, which the diag describes. */
+enum tide_status tide_order_judge(struct tide_op *op, tide_signals_test *test, bool enters,
+                                  struct tide_diag *diag);
+
 /* ---- order_search.c ---- */
 /* True if the operation, which enters next, is ordered behind an unfinished one. Frontiers need not
  * list that one. Takes time for each operation that entered after it, so it is for a refusal. */
@@ -48,6 +65,9 @@ static inline bool tide_queue_find(struct tide_queue *queue, uint64_t value, uin
   return true;
 }
 void tide_queue_free_storage(struct tide_queue *queue);
+/* Returns what the queue knows beyond its frontier; NULL: nothing, as no instance is under way. */
+const struct tide_insight *tide_queue_insight(struct tide_queue *queue,
+                                              struct tide_insight *storage);
 
 /* ---- operation_storage.c ---- */
 /* Allocates the storage of operations and frontiers. TIDE_NOMEM: it may be there in part. */
@@ -97,6 +117,8 @@ void tide_op_hold(struct tide_queue *queue, struct tide_op *op);
 bool tide_wait_forget(const struct tide_op *op, struct tide_op_wait *wait);
 /* Returns the status of a wait of class TIDE_WAIT_FAILED. */
 enum tide_status tide_wait_failure(const struct tide_op *op, const struct tide_op_wait *wait);
+/* Releases the reserved signals. */
+void tide_op_unreserve(struct tide_op *op);
 /* Removes a held operation for good; its signals fail with `status`. */
 void tide_op_leave(struct tide_op *op, enum tide_status status);
 /* Frees the operation's signals and uses, and notifies its completion. */
@@ -230,8 +252,17 @@ enum tide_status tide_op_submit_locked(struct tide_queue *queue,
                                        struct tide_diag *diag);
 
 /* ---- deadlock.c ---- */
-/* True if holding this operation (reserved, not yet in the list) would close a cycle. */
-bool tide_deadlock_closes(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag);
+/* True if a cycle may be closed by the operation, which is about to enter, or else to be held. */
+bool tide_deadlock_possible(struct tide_op *op, bool enters);
+/* True if it closes one, which the diag describes. Its signals are reserved, unless it enters as
+ * failed. */
+bool tide_deadlock_closes(struct tide_op *op, bool enters, bool fails, struct tide_diag *diag);
+/* Called when a held operation has left the queue: those behind it get lower epochs. Before another
+ * held one enters, tide_deadlock_fail_cyclic fails those that wait for themselves now. */
+void tide_deadlock_note_leaving(const struct tide_queue *queue);
+void tide_deadlock_fail_cyclic(struct tide_sched *sched);
+/* True if (axis, epoch) may depend on a part that the queue has not submitted yet. */
+bool tide_deadlock_awaits_owed(const struct tide_queue *queue, tide_axis axis, uint64_t epoch);
 /* True if no operation of this full queue can finish without another submit. */
 bool tide_deadlock_full(struct tide_queue *queue, struct tide_diag *diag);
 

@@ -64,6 +64,8 @@ static inline void tide_sched_look(struct tide_queue *queue) {
   *sched->work_end = queue;
   sched->work_end = &queue->next;
 }
+/* Marks all queues dirty, in the order in which their next operations entered. */
+void tide_sched_look_at_all(struct tide_sched *sched);
 /* Has the devices that run ahead listen for the ends that waiters need, after the unlock. */
 static inline void tide_sched_listen(struct tide_sched *sched) {
   sched->listen = sched->calls = true;

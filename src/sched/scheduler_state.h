@@ -40,8 +40,14 @@ struct tide_sched {
   struct tide_fired fired;             /* nodes that fired under the lock */
   struct tide_fired host;              /* fired nodes of other owners: run after unlocking */
   struct tide_device *kicks;
-  struct tide_queue *gone;      /* queues to free after unlocking */
-  struct tide_link collectives; /* collectives with members */
+  struct tide_queue *gone, **gone_end; /* queues to free after unlocking, in order */
+  struct tide_link collectives;        /* collectives with members */
+  uint64_t instances;                  /* of collectives: with a submitted part, and not over */
+  uint64_t incomplete;                 /* instances that lack the entry of a part */
+  uint32_t incomplete_since; /* if there are any: stats.entered when the first came to be */
+  bool epochs_moved;   /* a held operation has left: waits for progress may mean other operations */
+  bool unnoticed;      /* a walk has met an instance with a failing part */
+  uint64_t unpromised; /* failed operations, unpublished, that have promised nothing */
   struct tide_collective *gone_collectives;
   bool calls;                            /* work is due after unlocking */
   struct tide_context_stats stats;       /* the waits are counted below */

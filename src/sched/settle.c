@@ -85,6 +85,15 @@ TIDE_APART static void sort_work(struct tide_sched *sched, struct tide_queue **f
   sched->work_end = from;
 }
 
+void tide_sched_look_at_all(struct tide_sched *sched) {
+  for (struct tide_link *d = sched->devices.next; d != &sched->devices; d = d->next) {
+    struct tide_link *queues = &TIDE_CONTAINER(d, struct tide_device, in_sched)->queues;
+    for (struct tide_link *q = queues->next; q != queues; q = q->next)
+      tide_sched_look(TIDE_CONTAINER(q, struct tide_queue, in_device));
+  }
+  if (sched->work) sort_work(sched, &sched->work);
+}
+
 /* Fires pending nodes and appends the affected queues in entry order. `from`: the list's end before
  * that. */
 static void fire_all(struct tide_sched *sched, struct tide_queue **from) {
@@ -162,6 +171,7 @@ void tide_sched_leave_and_call(struct tide_sched *sched) {
   bool check = sched->checker != NULL;
   struct tide_context *context = sched->context;
   sched->gone = NULL;
+  sched->gone_end = &sched->gone;
   sched->gone_collectives = NULL;
   sched->calls = again;
   if (check) tide_fetch_add(&sched->reporting, 1u);
@@ -203,7 +213,8 @@ static void emit_event(struct tide_sched *sched, const struct tide_sink *sink,
   event.epoch = op->work.epoch;
   event.sequence = tide_op_sequence(op);
   event.operation = op;
-  event.label = tide_op_label(op);
+  char room[TIDE_LABEL_SIZE];
+  event.label = tide_op_name(op, room);
   if (!event.object) {
     event.object = op->queue;
     event.object_label = op->queue->label;

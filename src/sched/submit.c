@@ -3,10 +3,7 @@
 #include "base/text.h"
 #include "causal/tracker.h"
 #include "sched/channel_state.h"
-
-static const char *name_of(const struct tide_operation *operation) {
-  return operation->label ? operation->label : "?";
-}
+#include "sched/dependency_walk.h"
 
 /* ---- scope: how far a timeline may be used ------------------------------------- */
 
@@ -80,20 +77,21 @@ static enum tide_status check_signal_scope(const struct tide_queue *queue,
 
 /* ---- arguments ---------------------------------------------------------------------- */
 
-static enum tide_status check_signals(const struct tide_operation *operation,
+static enum tide_status check_signals(const struct tide_queue *queue,
+                                      const struct tide_operation *operation,
                                       struct tide_diag *diag) {
   for (size_t i = 0; i < operation->signal_count; i++) {
     const struct tide_signal *signal = &operation->signals[i];
     for (size_t j = 0; j < i; j++)
       if (operation->signals[j].timeline == signal->timeline)
         return tide_diag_set(diag, TIDE_INVALID, "operation '%s' signals timeline '%s' twice",
-                             name_of(operation), signal->timeline->label);
+                             TIDE_OP_NAME_EARLY(queue, operation), signal->timeline->label);
     for (size_t j = 0; j < operation->wait_count; j++)
       if (operation->waits[j].timeline == signal->timeline &&
           operation->waits[j].value >= signal->value)
         return tide_diag_set(diag, TIDE_INVALID,
                              "operation '%s' waits for timeline '%s' >= %lu and signals only %lu",
-                             name_of(operation), signal->timeline->label,
+                             TIDE_OP_NAME_EARLY(queue, operation), signal->timeline->label,
                              (unsigned long)operation->waits[j].value,
                              (unsigned long)signal->value);
   }
@@ -129,10 +127,10 @@ static enum tide_status check_use(const struct tide_queue *queue,
   if (use->offset > whole || use->size > whole - use->offset)
     return tide_diag_set(diag, TIDE_INVALID,
                          "operation '%s' names bytes beyond the end of buffer '%s'",
-                         name_of(operation), tide_buffer_label(use->buffer));
+                         TIDE_OP_NAME_EARLY(queue, operation), tide_buffer_label(use->buffer));
   if (tide_buffer_freed(use->buffer))
     return tide_diag_set(diag, TIDE_INVALID, "operation '%s' names buffer '%s' after it was freed",
-                         name_of(operation), tide_buffer_label(use->buffer));
+                         TIDE_OP_NAME_EARLY(queue, operation), tide_buffer_label(use->buffer));
   return check_home(queue, use->buffer, diag);
 }
 
@@ -143,7 +141,7 @@ static enum tide_status check_effects(const struct tide_queue *queue,
   enum tide_status status = check_signal_scope(queue, operation, diag);
   for (size_t i = 0; status == TIDE_OK && i < operation->buffer_count; i++)
     status = check_use(queue, operation, i, diag);
-  return status == TIDE_OK ? check_signals(operation, diag) : status;
+  return status == TIDE_OK ? check_signals(queue, operation, diag) : status;
 }
 
 /* True if completion is notified: to points, or by the body class. */
@@ -233,10 +231,7 @@ static void copy_uses(struct tide_queue *queue, struct tide_op *op,
 
 static void copy_label(struct tide_op *op, const char *label) {
   struct tide_op_label *own = &op->queue->store.labels[op - op->queue->store.ops];
-  size_t length = strlen(label);
-  if (length >= sizeof own->text) length = sizeof own->text - 1;
-  memcpy(own->text, label, length);
-  own->text[length] = 0;
+  tide_label_copy(own->text, label);
   op->work.labelled = true;
 }
 
@@ -272,7 +267,7 @@ static inline struct tide_op *take_storage(struct tide_queue *queue,
   op->status = TIDE_OK;
   op->uses = op->part = op->points = op->asks = op->told = op->armed = false;
   op->retry = op->leaving = op->refused = op->arrived = op->finishing = false;
-  op->rare = op->numbered = op->withdrawn = op->stopped = false;
+  op->rare = op->numbered = op->withdrawn = op->stopped = op->cyclic = false;
   op->unused = 0;
   op->flags = operation->flags & (TIDE_MAY_BE_PASSED | TIDE_DESPITE_BROKEN | TIDE_RECOVER);
   if (operation->label) copy_label(op, operation->label);
@@ -341,19 +336,8 @@ static enum tide_status refuse_one(struct tide_queue *queue, const struct tide_o
       operation->buffer_count > queue->capacity.uses)
     return tide_diag_set(diag, TIDE_INVALID,
                          "operation '%s' needs more than the whole capacity of queue '%s'",
-                         name_of(operation), queue->label);
+                         TIDE_OP_NAME_EARLY(queue, operation), queue->label);
   return refuse_full(queue, diag);
-}
-
-/* Returns the reservation that rules out a value, NULL if none: of the same value, or of a higher
- * one by an operation that precedes this one in the queue. */
-static const struct tide_tree_node *
-find_blocker(const struct tide_queue *queue, const struct tide_timeline *timeline, uint64_t value) {
-  const struct tide_tree_node *above = tide_tree_at_least(&timeline->reserved, value);
-  const struct tide_op_signal *other = (const void *)above;
-  if (!above || above->key == value) return above;
-  bool first = other->op->queue == queue && !(other->op->flags & TIDE_MAY_BE_PASSED);
-  return first ? above : NULL;
 }
 
 /* Reserves the signals. TIDE_VALUE unless each is above all reached and promised values. */
@@ -361,57 +345,87 @@ static enum tide_status reserve_signals(struct tide_queue *queue, struct tide_op
                                         struct tide_diag *diag) {
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     struct tide_timeline *timeline = signal->record.timeline;
-    uint64_t value = signal->record.node.key, now = tide_load_acquire(&timeline->reached.value);
-    if (timeline->pending.last && timeline->pending.last->key > now)
-      now = timeline->pending.last->key;
-    const struct tide_tree_node *blocker = find_blocker(queue, timeline, value);
+    uint64_t value = signal->record.node.key, now = tide_timeline_newest(timeline);
+    const struct tide_tree_node *blocker = tide_reservation_above(queue, timeline, value);
     if (value <= now || blocker)
       return tide_diag_set(
           diag, TIDE_VALUE,
           "operation '%s' would signal timeline '%s' = %lu, which does not go up: %lu is "
           "reached, promised or reserved",
-          tide_op_label(op), timeline->label, (unsigned long)value,
+          TIDE_OP_NAME(op), timeline->label, (unsigned long)value,
           (unsigned long)(blocker ? blocker->key : now));
     tide_timeline_reserve(&signal->record, value);
   }
   return TIDE_OK;
 }
 
-static enum tide_status hold_op(struct tide_queue *queue, struct tide_op *op,
+/* Holds an operation. One that has failed fails at its place: it promises nothing, so its signals
+ * are neither checked nor reserved. */
+static enum tide_status hold_op(struct tide_queue *queue, struct tide_op *op, bool has_failed,
                                 const struct tide_points_plan *plan, struct tide_diag *diag) {
-  enum tide_status status = reserve_signals(queue, op, diag);
-  if (status == TIDE_OK && tide_deadlock_closes(queue, op, diag)) status = TIDE_DEADLOCK;
-  if (status == TIDE_OK && plan) status = tide_points_insert(op, plan, diag);
-  if (status == TIDE_OK) {
-    tide_op_hold(queue, op);
-    return TIDE_OK;
+  enum tide_status status = has_failed ? TIDE_OK : reserve_signals(queue, op, NULL);
+  if (status != TIDE_OK) {
+    status = tide_order_judge(op, reserve_signals, false, diag);
+    has_failed = status == TIDE_OK;
   }
-  for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
-    if (signal->record.state == TIDE_RECORD_RESERVED) tide_timeline_unreserve(&signal->record);
+  if (status == TIDE_OK && tide_deadlock_possible(op, false) &&
+      tide_deadlock_closes(op, false, has_failed, diag))
+    status = TIDE_DEADLOCK;
+  if (status == TIDE_OK && plan) status = tide_points_insert(op, plan, diag);
+  if (status == TIDE_OK) tide_op_hold(queue, op);
+  else tide_op_unreserve(op);
+  if (status == TIDE_OK && has_failed && op->part) tide_instance_fail(op);
+  return status;
+}
+
+/* Refuses an operation that would enter and close a cycle. */
+TIDE_APART static enum tide_status refuse_cycle(struct tide_op *op, bool has_failed,
+                                                struct tide_diag *diag) {
+  for (struct tide_op_signal *signal = tide_op_signals(op); signal && !has_failed;
+       signal = signal->next)
+    (void)tide_timeline_reserve(&signal->record, signal->record.node.key);
+  bool closes = tide_deadlock_closes(op, true, has_failed, diag);
+  tide_op_unreserve(op);
+  return closes ? TIDE_DEADLOCK : TIDE_OK;
+}
+
+/* Checks an operation that is about to enter. The signals of one that has failed are not checked:
+ * whether its upstream has failed yet must not decide whether the submit is refused. */
+static inline enum tide_status check_entry(struct tide_queue *queue, struct tide_op *op,
+                                           bool has_failed, struct tide_diag *diag) {
+  enum tide_status status = TIDE_OK;
+  if (!has_failed && op->signals) status = tide_signals_check(queue, op, NULL);
+  if (__builtin_expect(status != TIDE_OK, 0)) {
+    status = tide_order_judge(op, tide_signals_check, true, diag);
+    has_failed = status == TIDE_OK;
+  }
+  if (__builtin_expect(has_failed, 0)) op->refused = true;
+  if (__builtin_expect(queue->sched->instances != 0, 0) && status == TIDE_OK &&
+      tide_deadlock_possible(op, true))
+    status = refuse_cycle(op, has_failed, diag);
   return status;
 }
 
 /* Classifies the operation, which then enters or is held. Frees it if it is refused. */
 static enum tide_status admit_op(struct tide_queue *queue, struct tide_op *op,
+                                 const struct tide_instance *instance,
                                  const struct tide_points_plan *plan, struct tide_diag *diag) {
   struct tide_sched *sched = queue->sched;
   enum tide_verdict verdict = TIDE_ENTER_HELD;
   enum tide_status status;
+  bool has_failed = instance && tide_instance_is_failing(instance, op);
+  if (has_failed) tide_instance_fail_late(instance, op);
   if (!queue->held_firm) verdict = tide_elide(queue, op);
   if (verdict == TIDE_ENTER_HELD) {
-    status = hold_op(queue, op, plan, diag);
+    status = hold_op(queue, op, has_failed, plan, diag);
   } else {
-    status = op->signals ? tide_signals_check(queue, op, diag) : TIDE_OK;
-    if (status == TIDE_OK && op->part && tide_instance_circular(op))
-      status = tide_diag_set(
-          diag, TIDE_DEADLOCK,
-          "part '%s' of queue '%s' would wait for another part of its own instance: they "
-          "start together",
-          tide_op_label(op), queue->label);
+    has_failed |= verdict == TIDE_ENTER_FAILS;
+    status = check_entry(queue, op, has_failed, diag);
     if (status == TIDE_OK && plan) status = tide_points_insert(op, plan, diag);
   }
   if (status != TIDE_OK) {
     if (sched->checker && diag) tide_check_note(sched, diag);
+    if (sched->unnoticed) tide_collectives_notice(sched, false);
     op->work.body = NULL; /* not submitted: `over` is not called */
     tide_op_free(op);
     return status;
@@ -422,6 +436,7 @@ static enum tide_status admit_op(struct tide_queue *queue, struct tide_op *op,
   sched->stats.submitted++;
   tide_sched_emit(sched, TIDE_EVENT_SUBMIT, op, NULL);
   if (verdict != TIDE_ENTER_HELD) tide_op_enter(queue, op);
+  if (__builtin_expect(sched->unnoticed, 0)) tide_collectives_notice(sched, true);
   return TIDE_OK;
 }
 
@@ -439,7 +454,7 @@ static enum tide_status submit_op(struct tide_queue *queue, const struct tide_op
                                   struct tide_instance *instance, struct tide_points_plan *plan,
                                   struct tide_diag *diag) {
   struct tide_op *op = copy_op(queue, operation, instance, plan);
-  return admit_op(queue, op, plan, diag);
+  return admit_op(queue, op, instance, plan, diag);
 }
 
 enum tide_status tide_queue_has_capacity(struct tide_queue *queue,
@@ -507,20 +522,21 @@ static enum tide_status check_batch_values(struct tide_queue *queue,
   for (size_t i = 0; i < count; i++) {
     for (size_t j = 0; j < operations[i].signal_count; j++) {
       struct tide_timeline *timeline = operations[i].signals[j].timeline;
-      uint64_t value = operations[i].signals[j].value;
-      if (timeline->batch != batch) {
-        timeline->batch = batch;
-        timeline->batch_value = tide_load_acquire(&timeline->reached.value);
-        if (timeline->pending.last && timeline->pending.last->key > timeline->batch_value)
-          timeline->batch_value = timeline->pending.last->key;
-      }
-      if (value <= timeline->batch_value || find_blocker(queue, timeline, value))
+      uint64_t value = operations[i].signals[j].value, newest = tide_timeline_newest(timeline);
+      uint64_t earlier = timeline->batch == batch ? timeline->batch_value : 0;
+      bool goes_up = value > newest && !tide_reservation_above(queue, timeline, value);
+      if (value <= earlier ||
+          (!goes_up && !tide_order_may_be_lost(queue, timeline, value, false))) {
+        if (earlier > newest) newest = earlier;
         return tide_diag_set(
             diag, TIDE_VALUE,
             "operation %zu ('%s') would signal timeline '%s' = %lu, which does not go "
             "up: %lu is reached, promised or reserved",
-            i, name_of(&operations[i]), timeline->label, (unsigned long)value,
-            (unsigned long)(value <= timeline->batch_value ? timeline->batch_value : value));
+            i, tide_op_name_early(queue, &operations[i], i, (char[TIDE_LABEL_SIZE]){0}),
+            timeline->label, (unsigned long)value,
+            (unsigned long)(value <= newest ? newest : value));
+      }
+      timeline->batch = batch;
       timeline->batch_value = value;
     }
   }

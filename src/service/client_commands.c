@@ -52,6 +52,8 @@ enum tide_status tide_entry_point(struct tide_served *client, struct tide_wire_p
   if (!has_points(entry)) return TIDE_NOT_FOUND;
   *out_point = entry->base;
   out_point->value = point.value;
+  if (entry->kind == TIDE_ENTRY_FOREIGN)
+    *out_point = tide_tombstone_point(client->service, entry->object, *out_point);
   return TIDE_OK;
 }
 
@@ -84,6 +86,7 @@ void tide_entry_free(struct tide_served *client, struct tide_entry *entry) {
       (void)!tide_compound_destroy(client->client, entry->base);
       client->timelines--;
       break;
+    case TIDE_ENTRY_FOREIGN: tide_tombstone_release(client, entry->object, entry->base); break;
     default: tide_work_free(client, entry, kind); break;
   }
   entry->object = NULL;
@@ -122,7 +125,8 @@ static enum tide_status call_future(const struct call *c) {
   client->promises += params.capacity;
   entry->base = tide_slot_point(client->service->points, future->slot, params.initial);
   client->timelines++;
-  tide_publish(client->published, c->command->object.handle, entry->generation, entry->base);
+  tide_publish(client->published, c->command->object.handle, entry->generation, entry->base,
+               entry->base.value);
   return TIDE_OK;
 }
 
@@ -168,7 +172,7 @@ static void name_compound(const struct call *c, struct tide_entry *entry) {
   entry->generation = c->command->object.generation;
   entry->base.value = 0;
   client->timelines++;
-  tide_publish(client->published, c->command->object.handle, entry->generation, entry->base);
+  tide_publish(client->published, c->command->object.handle, entry->generation, entry->base, 1);
 }
 
 static enum tide_status call_compound(const struct call *c) {
@@ -259,6 +263,7 @@ static enum tide_status call_complete(const struct call *c) {
   if (!c->command->answer) return TIDE_INVALID;
   status = tide_pending_begin(c->client, c->command->answer, &pending);
   if (status != TIDE_OK) return status;
+  pending->awaited = (struct tide_wire_point){c->command->object, c->command->value};
   pending->complete.call = tide_pending_complete;
   *c->later = true;
   status = tide_point_when_complete(c->client->service->points, point, &pending->complete);
@@ -277,6 +282,7 @@ static enum tide_status call_schedulable(const struct call *c) {
   if (!c->command->answer) return TIDE_INVALID;
   status = tide_pending_begin(c->client, c->command->answer, &pending);
   if (status != TIDE_OK) return status;
+  pending->awaited = (struct tide_wire_point){c->command->object, c->command->value};
   pending->schedulable = true;
   pending->scheduled.call = tide_pending_scheduled;
   pending->scheduled.client = c->client->client;
@@ -327,8 +333,15 @@ static enum tide_status call_grant(const struct call *c) {
 static enum tide_status redeem_timeline(const struct call *c, const struct tide_grant *grant,
                                         struct tide_entry *entry) {
   struct tide_published *published = grant->client->published;
+  struct tide_tombstone *tombstone;
+  enum tide_status status = tide_tombstone_hold(c->client, grant->entry, &tombstone);
+  if (status != TIDE_OK) return status;
   *c->descriptor = tide_mapping_another(&published->mapping, false);
-  if (*c->descriptor < 0) return TIDE_FULL;
+  if (*c->descriptor < 0) {
+    tide_tombstone_release(c->client, tombstone, grant->entry->base);
+    return TIDE_FULL;
+  }
+  entry->object = tombstone;
   entry->kind = TIDE_ENTRY_FOREIGN;
   entry->generation = c->command->object.generation;
   entry->base = grant->entry->base;
@@ -391,5 +404,8 @@ enum tide_status tide_call(struct tide_served *client, const struct tide_wire_vi
                    .descriptor = out_descriptor,
                    .later = out_later};
   call_function function = calls[view->command->op];
-  return function ? function(&c) : tide_work_call(client, view, answer, out_descriptor);
+  enum tide_status status =
+      function ? function(&c) : tide_work_call(client, view, answer, out_descriptor);
+  tide_tombstones_settle(client->service);
+  return status;
 }

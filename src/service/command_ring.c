@@ -88,3 +88,31 @@ bool tide_ring_sleep(struct tide_ring *ring) {
   tide_store_relaxed(&ring->shared->asleep, 0u);
   return false;
 }
+
+struct tide_ring_sleeper *tide_ring_begin_sleep(struct tide_ring *ring, struct tide_wire_name name,
+                                                uint64_t value) {
+  for (uint32_t i = 0; i < TIDE_RING_SLEEPERS; i++) {
+    struct tide_ring_sleeper *sleeper = &ring->shared->sleepers[i];
+    if (tide_load_relaxed(&sleeper->handle)) continue;
+    tide_store_relaxed(&sleeper->generation, name.generation);
+    tide_store_relaxed(&sleeper->value, value);
+    tide_store_release(&sleeper->handle, name.handle);
+    return sleeper;
+  }
+  return NULL;
+}
+
+void tide_ring_end_sleep(struct tide_ring_sleeper *sleeper) {
+  if (sleeper) tide_store_release(&sleeper->handle, 0u);
+}
+
+bool tide_ring_sleeper_at(const struct tide_ring *ring, uint32_t index,
+                          struct tide_wire_point *out_point) {
+  const struct tide_ring_sleeper *sleeper = &ring->shared->sleepers[index];
+  uint32_t handle = tide_load_acquire(&sleeper->handle);
+  if (!handle) return false;
+  out_point->name.handle = handle;
+  out_point->name.generation = tide_load_relaxed(&sleeper->generation);
+  out_point->value = tide_load_relaxed(&sleeper->value);
+  return true;
+}

@@ -15,6 +15,15 @@
 #include "service/wire.h"
 #include "tidemark/base.h"
 
+/* A point that a thread of the client sleeps for, where the service does not see it: in the values'
+ * memory. For an admin to read; any content is harmless. */
+struct tide_ring_sleeper {
+  uint32_t handle; /* 0: none */
+  uint32_t generation;
+  uint64_t value;
+};
+#define TIDE_RING_SLEEPERS 4u
+
 struct tide_ring_shared {
   uint64_t written; /* by the client: cells so far */
   uint64_t pad[7];
@@ -23,8 +32,10 @@ struct tide_ring_shared {
   uint32_t parked;  /* 1: threads of the client sleep on `unparks`, or are about to */
   uint32_t unparks; /* the number of unparks so far */
   uint32_t pad2[11];
+  struct tide_ring_sleeper sleepers[TIDE_RING_SLEEPERS]; /* by the client */
   unsigned char cells[];
 };
+_Static_assert(sizeof(struct tide_ring_shared) % TIDE_WIRE_CELL == 0, "cells fill lines");
 
 struct tide_ring {
   struct tide_ring_shared *shared;
@@ -53,6 +64,12 @@ bool tide_ring_must_park(struct tide_ring *ring, uint32_t cells, uint32_t *out_u
 void tide_ring_park(const struct tide_ring *ring, uint32_t unparks,
                     const struct tide_platform *platform, uint64_t deadline);
 
+/* Notes a sleeping thread. Returns NULL if others take all the room: it is not shown then. The
+ * caller's threads are serialised. */
+struct tide_ring_sleeper *tide_ring_begin_sleep(struct tide_ring *ring, struct tide_wire_name name,
+                                                uint64_t value);
+void tide_ring_end_sleep(struct tide_ring_sleeper *sleeper);
+
 /* ---- both ---- */
 
 /* Wakes all parked threads. */
@@ -68,6 +85,9 @@ enum tide_status tide_ring_read(struct tide_ring *ring, struct tide_wire_record 
 uint64_t tide_ring_written(const struct tide_ring *ring);
 /* Wakes the parked threads once half of the ring is free. To be called after some reads. */
 void tide_ring_offer_room(struct tide_ring *ring, const struct tide_platform *platform);
+/* Reads the index-th sleeper; untrusted. False: none. */
+bool tide_ring_sleeper_at(const struct tide_ring *ring, uint32_t index,
+                          struct tide_wire_point *out_point);
 /* Announces that the reader will sleep. False: there is a record to read after all. */
 bool tide_ring_sleep(struct tide_ring *ring);
 

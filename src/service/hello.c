@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define HELLO_TIME 1000000000ull
@@ -20,17 +19,10 @@
 
 /* ---- sending away ---------------------------------------------------------------------- */
 
-static struct ucred peer_of(int socket) {
-  struct ucred peer = {.uid = UINT32_MAX, .gid = UINT32_MAX};
-  socklen_t size = sizeof peer;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) peer.uid = UINT32_MAX;
-  return peer;
-}
-
 void tide_served_turn_away(struct tide_service *service, int socket, enum tide_status status) {
-  struct ucred peer = peer_of(socket);
+  struct tide_peer peer = tide_peer_of(socket);
   struct tide_wire_message goodbye;
-  struct tide_served stranger = {.service = service, .uid = peer.uid, .pid = (uint32_t)peer.pid};
+  struct tide_served stranger = {.service = service, .uid = peer.uid, .pid = peer.pid};
   tide_wire_begin(&goodbye, TIDE_WIRE_GOODBYE);
   goodbye.status = (uint32_t)status;
   (void)!tide_message_send(socket, &goodbye, NULL, 0);
@@ -72,6 +64,7 @@ static enum tide_status make_client(struct tide_served *client) {
                                       .parts = client->limits.parts ? client->limits.parts : 1};
   enum tide_status status = make_tables(client);
   if (status == TIDE_OK) status = make_memory(client);
+  if (status == TIDE_OK) status = tide_served_watch(client);
   if (status == TIDE_OK)
     status = tide_client_create(client->service->points, &params, &client->client);
   return status;
@@ -214,7 +207,7 @@ uint64_t tide_hellos_expire(struct tide_service *service) {
 /* ---- accepting ----------------------------------------------------------------------------- */
 
 static enum tide_status admit_connection(struct tide_service *service, int socket,
-                                         struct ucred peer, struct tide_user *user) {
+                                         struct tide_peer peer, struct tide_user *user) {
   /* Keeps the record: the check for hang-ups may end the uid's last client. */
   user->hellos++;
   bool full = is_full(service, user);
@@ -228,12 +221,13 @@ static enum tide_status admit_connection(struct tide_service *service, int socke
   client->service = service;
   client->user = user;
   client->socket = socket;
-  client->bell = -1;
+  client->bell = client->process = -1;
   client->ring_memory.descriptor = -1;
   client->uid = peer.uid;
-  client->pid = (uint32_t)peer.pid;
-  client->rule = user->rule;
-  client->limits = user->rule->limits;
+  client->pid = peer.pid;
+  client->accepted = peer.accepted;
+  *client->rule = *user->rule;
+  client->limits = client->rule->limits;
   client->hello_before = tide_service_now() + HELLO_TIME;
   tide_list_init(&client->active);
   tide_list_init(&client->lines);
@@ -248,7 +242,7 @@ static enum tide_status admit_connection(struct tide_service *service, int socke
 }
 
 void tide_served_accept(struct tide_service *service, int socket) {
-  struct ucred peer = peer_of(socket);
+  struct tide_peer peer = tide_peer_of(socket);
   enum tide_status status = TIDE_OK;
   if (peer.uid == UINT32_MAX || tide_policy_find(&service->policy, peer.uid)->denied)
     status = TIDE_DENIED;

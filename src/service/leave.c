@@ -1,4 +1,4 @@
-/* Clients with a hung-up peer.
+/* Clients with a hung-up peer, or one whose process has ended.
  *
  *      client --- hang-up ---> leaving --- its ring is read ---> ended
  *                                 |
@@ -86,6 +86,7 @@ void tide_leave_begin(struct tide_served *client) {
   count_leaving(client);
   epoll_ctl(service->epoll, EPOLL_CTL_DEL, client->socket, NULL);
   epoll_ctl(service->epoll, EPOLL_CTL_DEL, client->bell, NULL);
+  tide_served_unwatch(client);
   if (client->paced_until) tide_pace_leave(client);
   else tide_leave_go_on(client);
 }
@@ -168,17 +169,21 @@ bool tide_leave_make_room(struct tide_service *service, const struct tide_user *
   return true;
 }
 
-/* ---- hang-ups that epoll has not reported yet ---- */
+/* ---- hang-ups and ended processes that epoll has not reported yet ---- */
 
 #define LOOKED_AT 64u /* clients in one poll */
 
 static void leave_if_gone(struct tide_served *const *clients, uint32_t count) {
-  struct pollfd looks[LOOKED_AT];
-  for (uint32_t i = 0; i < count; i++)
+  struct pollfd looks[LOOKED_AT], processes[LOOKED_AT];
+  for (uint32_t i = 0; i < count; i++) {
     looks[i] = (struct pollfd){.fd = clients[i]->socket, .events = POLLRDHUP};
-  if (poll(looks, count, 0) <= 0) return;
+    processes[i] = (struct pollfd){.fd = clients[i]->process, .events = POLLIN};
+  }
+  /* poll skips the descriptor -1 of a process that is not watched. */
+  if (poll(looks, count, 0) + poll(processes, count, 0) <= 0) return;
   for (uint32_t i = 0; i < count; i++)
-    if (looks[i].revents & (POLLHUP | POLLERR | POLLRDHUP)) tide_leave_begin(clients[i]);
+    if (looks[i].revents & (POLLHUP | POLLERR | POLLRDHUP) || processes[i].revents)
+      tide_leave_begin(clients[i]);
 }
 
 void tide_leave_look(struct tide_service *service, const struct tide_user *user) {

@@ -336,7 +336,8 @@ enum tide_status tide_line_create(struct tide_served *client, struct tide_entry 
   line->place = command->object.handle;
   tide_fetch_add(&line->published->references, 1u);
   tide_store_release(&line->published->places[line->place].busy, 1u);
-  tide_values_open(&line->published->values, line->place, command->object.generation, 0);
+  tide_values_open(&line->published->values, line->place, command->object.generation, 0,
+                   UINT64_MAX); /* a channel promises nothing: it shows what is over */
   tide_list_push_back(&client->lines, &line->link);
   line->client = client;
   client->channels++;
@@ -365,6 +366,7 @@ static void free_line(struct tide_line *line) {
   tide_lock_give(lock);
   tide_published_release(line->published);
   tide_free(allocator, line->jobs, line->capacity, sizeof *line->jobs);
+  tide_trim_note(line->service);
   tide_free(allocator, line, 1, sizeof *line);
 }
 

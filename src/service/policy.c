@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
+#include <stdio.h>
+
 struct reader {
   const char *text;
   size_t length, at;
@@ -13,8 +15,15 @@ struct reader {
   struct tide_diag *diag;
 };
 
+static uint32_t column_of(const struct reader *r) {
+  return (uint32_t)((size_t)(r->word - r->text) - r->line_start + 1);
+}
+
 static enum tide_status refuse_word(const struct reader *r, const char *what) {
-  uint32_t column = (uint32_t)((size_t)(r->word - r->text) - r->line_start + 1);
+  uint32_t column = column_of(r);
+  if (!r->size)
+    return tide_diag_at(r->diag, TIDE_CORRUPT, r->line, column, "%s, not the end of the line",
+                        what);
   /* Quotes the word only if all its characters are printable. */
   for (size_t i = 0; i < r->size; i++)
     if (r->word[i] < '!' || r->word[i] > '~')
@@ -63,6 +72,16 @@ static bool parse_number(const struct reader *r, uint64_t most, uint64_t *out) {
   return true;
 }
 
+/* Reads the number behind the word `name`. */
+static enum tide_status read_number(struct reader *r, const char *name, uint64_t least,
+                                    uint64_t most, uint64_t *out) {
+  char what[128];
+  if (next_word(r) && parse_number(r, most, out) && *out >= least) return TIDE_OK;
+  snprintf(what, sizeof what, "%s: a number from %llu to %llu is expected", name,
+           (unsigned long long)least, (unsigned long long)most);
+  return refuse_word(r, what);
+}
+
 struct key {
   const char *name;
   size_t offset;
@@ -83,21 +102,35 @@ static const struct key keys[] = {
     {"priority", LIMIT(priority), 1, 15},
     {"connections", offsetof(struct tide_policy_rule, connections), 0, 1u << 16},
     {"refusals", offsetof(struct tide_policy_rule, refusals), 1, 1u << 20},
-    {"speaks", offsetof(struct tide_policy_rule, speaks), 0, UINT32_MAX},
 };
+
+/* A second domain of a uid would replace the first one unnoticed. */
+static enum tide_status read_speaks(struct reader *r, struct tide_policy_rule *rule) {
+  uint64_t domain;
+  if (rule->speaks_line)
+    return tide_diag_at(r->diag, TIDE_CORRUPT, r->line, column_of(r),
+                        "speaks: one domain is expected, and line %u has named it",
+                        rule->speaks_line);
+  enum tide_status status = read_number(r, "speaks", 0, UINT32_MAX, &domain);
+  if (status != TIDE_OK) return status;
+  rule->speaks = (uint32_t)domain;
+  rule->speaks_line = r->line;
+  return TIDE_OK;
+}
 
 static enum tide_status read_key(struct reader *r, struct tide_policy_rule *rule) {
   uint64_t number;
+  if (is_word(r, "speaks")) return read_speaks(r, rule);
   if (is_word(r, "bytes")) {
     if (!next_word(r) || !parse_number(r, 1ull << 40, &number))
-      return refuse_word(r, "a size is expected, such as 64M");
+      return refuse_word(r, "bytes: a size from 0 to 1024G is expected, such as 64M");
     rule->limits.bytes = number;
     return TIDE_OK;
   }
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     if (!is_word(r, keys[i].name)) continue;
-    if (!next_word(r) || !parse_number(r, keys[i].most, &number) || number < keys[i].least)
-      return refuse_word(r, "a number is expected that this limit may be");
+    enum tide_status status = read_number(r, keys[i].name, keys[i].least, keys[i].most, &number);
+    if (status != TIDE_OK) return status;
     memcpy((char *)rule + keys[i].offset, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
     return TIDE_OK;
   }
@@ -124,11 +157,12 @@ static enum tide_status read_rule(struct reader *r, struct tide_policy_rule *rul
 static enum tide_status read_uid(struct reader *r, struct tide_policy *policy) {
   uint64_t uid;
   if (!next_word(r) || !parse_number(r, UINT32_MAX, &uid))
-    return refuse_word(r, "a uid is expected");
+    return refuse_word(r, "a uid from 0 to 4294967295 is expected");
   struct tide_policy_rule rule = policy->all;
   rule.uid = (uint32_t)uid;
   uint32_t at = 0;
   while (at < policy->count && policy->rules[at].uid != uid) at++;
+  rule.speaks_line = at < policy->count ? policy->rules[at].speaks_line : 0;
   if (at == TIDE_POLICY_UIDS) {
     enum tide_status status = refuse_word(r, "there are too many uids");
     if (r->diag) r->diag->status = TIDE_FULL;
@@ -143,9 +177,10 @@ static enum tide_status read_uid(struct reader *r, struct tide_policy *policy) {
 
 static enum tide_status read_trust(struct reader *r, struct tide_policy *policy) {
   uint64_t domain;
-  if (!next_word(r) || !parse_number(r, UINT32_MAX, &domain) || !domain ||
-      policy->trusted_count == TIDE_POLICY_DOMAINS)
-    return refuse_word(r, "the number of a domain is expected, of at most 16");
+  enum tide_status status = read_number(r, "trust", 1, UINT32_MAX, &domain);
+  if (status != TIDE_OK) return status;
+  if (policy->trusted_count == TIDE_POLICY_DOMAINS)
+    return refuse_word(r, "trust: at most 16 domains are expected");
   policy->trusted[policy->trusted_count++] = (uint32_t)domain;
   return next_word(r) ? refuse_word(r, "the end of the line is expected") : TIDE_OK;
 }
@@ -163,8 +198,8 @@ static enum tide_status read_line(struct reader *r, struct tide_policy *policy) 
   if (is_word(r, "trust")) return read_trust(r, policy);
   if (!is_word(r, "clients"))
     return refuse_word(r, "'default', 'uid', 'trust' or 'clients' is expected");
-  if (!next_word(r) || !parse_number(r, 4096, &number) || !number)
-    return refuse_word(r, "a number from 1 to 4096 is expected");
+  enum tide_status status = read_number(r, "clients", 1, 4096, &number);
+  if (status != TIDE_OK) return status;
   policy->clients = (uint32_t)number;
   return next_word(r) ? refuse_word(r, "the end of the line is expected") : TIDE_OK;
 }

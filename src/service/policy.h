@@ -7,8 +7,9 @@
  *      uid 1002 speaks 7       may report the states of domain 7's points
  *      trust 7                 and its reports count before the points have ended
  *
- * A uid's line starts from the state of `default` at that line. Errors in the text come with line
- * and column. */
+ * A uid's line starts from the state of `default` at that line. A uid speaks for one domain: a
+ * second `speaks` of it is an error, also on another line. Errors in the text come with line and
+ * column, and with the values that are allowed. */
 #ifndef TIDE_SERVICE_POLICY_H
 #define TIDE_SERVICE_POLICY_H
 
@@ -27,6 +28,7 @@ struct tide_policy_rule {
   uint32_t connections; /* at the same time */
   uint32_t refusals;    /* per second; a uid with more is paced */
   uint32_t speaks;      /* the foreign domain that it may report points of; 0: none */
+  uint32_t speaks_line; /* the line of the text that says so for this uid; 0: none */
 };
 
 struct tide_policy {

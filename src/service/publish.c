@@ -59,15 +59,34 @@ enum tide_status tide_published_create(struct tide_service *service, uint64_t ow
   return TIDE_OK;
 }
 
+static void show(struct tide_published *published, uint32_t place,
+                 const struct tide_observed *what) {
+  struct tide_values_news news = {.value = what->value,
+                                  .lowest = what->lowest,
+                                  .returned = what->returned,
+                                  .newest = what->newest,
+                                  .open = what->open,
+                                  .ended = what->ended,
+                                  .status = (uint32_t)what->status,
+                                  .closed = what->closed};
+  if (what->counts) tide_values_count(&published->values, place, &news);
+  else if (what->none_from)
+    tide_values_end(&published->values, place, what->none_from, what->status);
+  else tide_values_publish(&published->values, place, &news);
+}
+
 void tide_publish(struct tide_published *published, uint32_t place, uint32_t generation,
-                  struct tide_point base) {
+                  struct tide_point base, uint64_t newest) {
   struct tide_service *service = published->service;
   struct tide_publication *at = &published->places[place];
   struct tide_lock *lock = tide_points_lock(service->points);
-  service->places[base.timeline] = (struct tide_place_of){published, place};
+  service->places[base.timeline] = (struct tide_place_of){published, place, NULL};
   tide_fetch_add(&published->references, 1u);
   tide_store_release(&at->busy, 1u);
-  tide_values_open(&published->values, place, generation, base.value);
+  tide_values_open(&published->values, place, generation, base.value, newest);
+  /* A compound's deadline may have passed since it was made. */
+  struct tide_observed news;
+  if (tide_slot_news(service->points, base.timeline, &news)) show(published, place, &news);
   tide_lock_give(lock);
   tide_values_wake(&published->values, place);
 }
@@ -75,7 +94,7 @@ void tide_publish(struct tide_published *published, uint32_t place, uint32_t gen
 void tide_publish_refused(struct tide_published *published, uint32_t place, uint32_t generation,
                           enum tide_status cause) {
   struct tide_lock *lock = tide_points_lock(published->service->points);
-  tide_values_open(&published->values, place, generation, 0);
+  tide_values_open(&published->values, place, generation, 0, 1);
   tide_values_end(&published->values, place, 1, cause);
   tide_lock_give(lock);
   tide_values_wake(&published->values, place);
@@ -87,23 +106,17 @@ void tide_publish_observe(void *user, const struct tide_observed *what, struct t
   struct tide_published *published = of->published;
   if (!published) return;
   struct tide_publication *at = &published->places[of->place];
-  struct tide_values_news news = {.value = what->value,
-                                  .lowest = what->lowest,
-                                  .returned = what->returned,
-                                  .ended = what->ended,
-                                  .status = (uint32_t)what->status,
-                                  .closed = what->closed};
   /* Before the closed state is shown: a client that sees it may reuse the slot. */
   if (what->closed) tide_store_release(&at->busy, 0u);
-  if (what->none_from)
-    tide_values_end(&published->values, of->place, what->none_from, what->status);
-  else tide_values_publish(&published->values, of->place, &news);
-  if (!tide_exchange(&at->pending, 1u)) {
+  /* What breaks after the service's end breaks because of it: the values say so already. */
+  if (!service->over) show(published, of->place, what);
+  if (!what->counts && !tide_exchange(&at->pending, 1u)) {
     tide_fetch_add(&published->references, 1u);
     tide_fired_push(fired, &at->wake, TIDE_OK);
   }
   if (!what->closed) return;
-  *of = (struct tide_place_of){NULL, 0};
+  tide_tombstone_fill(service, what->slot);
+  *of = (struct tide_place_of){NULL, 0, NULL};
   tide_fetch_sub(&published->references, 1u); /* not the last reference: the wake has one */
 }
 
@@ -114,5 +127,6 @@ void tide_published_fail_all(struct tide_service *service, enum tide_status stat
     struct tide_published *published = TIDE_CONTAINER(link, struct tide_published, link);
     tide_values_fail(&published->values, status);
   }
+  service->over = true;
   tide_lock_give(lock);
 }

@@ -29,18 +29,20 @@ static void refuse_points(struct tide_served *client, const struct tide_wire_vie
     tide_refuse_point(client, &view->points[i], cause);
 }
 
-enum tide_status tide_broken_points_create(struct tide_service *service) {
-  static const struct tide_client_params params = {.struct_size = sizeof params,
-                                                   .label = "refused"};
+enum tide_status tide_ended_points_create(struct tide_service *service) {
+  static const struct tide_client_params params = {.struct_size = sizeof params, .label = "ended"};
+  struct tide_point *retired = &service->results[TIDE_OK];
   enum tide_status status = tide_client_create(service->points, &params, &service->self);
-  for (unsigned cause = 1; status == TIDE_OK && cause < TIDE_BROKEN_POINTS; cause++)
+  if (status == TIDE_OK) status = tide_compound_promise_open(service->self, retired);
+  if (status == TIDE_OK) status = tide_compound_all(service->self, *retired, NULL, 0);
+  for (unsigned cause = 1; status == TIDE_OK && cause < TIDE_ENDED_POINTS; cause++)
     status = tide_compound_create_broken(service->self, (enum tide_status)cause,
-                                         &service->broken[cause]);
+                                         &service->results[cause]);
   return status;
 }
 
 uint32_t tide_timelines_of_clients(const struct tide_service *service) {
-  return service->points->slot_count - TIDE_BROKEN_POINTS;
+  return service->points->slot_count - TIDE_ENDED_POINTS;
 }
 
 /* Makes the name that of a broken point. A name that another object has stays that object's. */
@@ -51,7 +53,7 @@ static void refuse_compound(struct tide_served *client, struct tide_wire_name na
   entry->kind = TIDE_ENTRY_REFUSED;
   entry->generation = name.generation;
   entry->refused = (uint8_t)cause;
-  entry->base = client->service->broken[cause];
+  entry->base = client->service->results[cause];
   tide_publish_refused(client->published, name.handle, name.generation, cause);
 }
 

@@ -6,8 +6,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define BELL_BIT 1u /* marks the data of an event of the bell, not the socket */
-
 static const struct tide_allocator *allocator_of(const struct tide_served *client) {
   return client->service->context->allocator;
 }
@@ -71,12 +69,33 @@ void tide_served_send_buffer(struct tide_served *client, const struct tide_wire_
 /* Returns the event for epoll: edge-triggered, so no read is needed. */
 struct epoll_event tide_served_bell_event(const struct tide_served *client) {
   return (struct epoll_event){.events = EPOLLIN | EPOLLET,
-                              .data.u64 = (uint64_t)(uintptr_t)client | BELL_BIT};
+                              .data.u64 = (uint64_t)(uintptr_t)client | TIDE_EVENT_BELL};
 }
 
 void tide_served_wake(struct tide_served *client) {
   if (client->is_welcome && !client->is_leaving && tide_list_empty(&client->active))
     tide_list_push_back(&client->service->woken, &client->active);
+}
+
+/* ---- the peer's process ------------------------------------------------------------------ */
+
+enum tide_status tide_served_watch(struct tide_served *client) {
+  struct tide_peer peer = {.uid = client->uid, .pid = client->pid, .accepted = client->accepted};
+  struct epoll_event event = {.events = EPOLLIN,
+                              .data.u64 = (uint64_t)(uintptr_t)client | TIDE_EVENT_PROCESS};
+  enum tide_status status = tide_peer_watch(&peer, &client->process);
+  if (status != TIDE_OK || client->process < 0) return status;
+  bool added = epoll_ctl(client->service->epoll, EPOLL_CTL_ADD, client->process, &event) == 0;
+  return added ? TIDE_OK : TIDE_NOMEM;
+}
+
+/* A process that has forked the service would hold a copy: closing alone would leave it in epoll.
+ */
+void tide_served_unwatch(struct tide_served *client) {
+  if (client->process < 0) return;
+  epoll_ctl(client->service->epoll, EPOLL_CTL_DEL, client->process, NULL);
+  close(client->process);
+  client->process = -1;
 }
 
 /* ---- its commands ------------------------------------------------------------------------ */
@@ -114,6 +133,8 @@ static void execute_command(struct tide_served *client, const struct tide_wire_r
   bool given = record->command.op == TIDE_WIRE_REDEEM || record->command.op == TIDE_WIRE_BUFFER;
   if (status == TIDE_OK && given && client->outgoing_descriptors >= TIDE_DESCRIPTORS_UNREAD)
     status = TIDE_FULL; /* until the client has read some */
+  if (status == TIDE_OK && tide_drain_refuses(client->service, record->command.op))
+    status = TIDE_LOST;
   if (status == TIDE_OK) status = tide_call(client, &view, &answer, &descriptor, &later);
   if (later) return;
   if (status != TIDE_OK) {
@@ -260,6 +281,15 @@ static void leave_user(struct tide_served *client) {
   tide_user_release(service, user);
 }
 
+/* Drops what others hold of the client's objects by tokens, and what it holds of theirs. */
+static void let_go(struct tide_served *client) {
+  for (uint32_t i = 0; client->entries && i < client->limits.handles; i++) {
+    struct tide_entry *entry = &client->entries[i];
+    tide_grants_drop(entry);
+    if (entry->kind == TIDE_ENTRY_FOREIGN) tide_entry_free(client, entry);
+  }
+}
+
 /* Open promises break before any other object goes; queued commands still run. */
 void tide_served_end(struct tide_served *client, enum tide_status cause) {
   struct tide_service *service = client->service;
@@ -269,8 +299,8 @@ void tide_served_end(struct tide_served *client, enum tide_status cause) {
   tide_list_remove(&client->link);
   tide_list_remove(&client->active);
   leave_user(client);
-  if (client->entries)
-    for (uint32_t i = 0; i < client->limits.handles; i++) tide_grants_drop(&client->entries[i]);
+  let_go(client);
+  if (service->diagnosis_for == client->number) tide_diagnosis_drop(service);
   if (client->pendings) tide_pending_forget_all(client);
   tide_client_destroy(client->client, TIDE_OWNER_DIED);
   tide_work_abandon(client);
@@ -282,6 +312,7 @@ void tide_served_end(struct tide_served *client, enum tide_status cause) {
     epoll_ctl(service->epoll, EPOLL_CTL_DEL, client->bell, NULL);
     close(client->bell);
   }
+  tide_served_unwatch(client);
   close(client->socket);
   if (client->ring.shared) tide_ring_unpark(&client->ring, service->context->platform);
   tide_mapping_close(&client->ring_memory);
@@ -294,5 +325,6 @@ void tide_served_free_ended(struct tide_service *service) {
   while ((link = tide_list_pop_front(&service->ended))) {
     struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
     tide_free(allocator_of(client), client, 1, sizeof *client);
+    tide_trim_note(service);
   }
 }

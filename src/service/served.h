@@ -15,6 +15,7 @@
 #include "base/lock.h"
 #include "point/point_state.h"
 #include "service/command_ring.h"
+#include "service/peer_process.h"
 #include "service/socket.h"
 #include "service/system.h"
 #include "service/user.h"
@@ -51,9 +52,10 @@ struct tide_published {
 enum tide_status tide_published_create(struct tide_service *service, uint64_t owner,
                                        uint32_t places, struct tide_published **out_published);
 void tide_published_release(struct tide_published *published);
-/* Publishes the timeline at this slot from now on; none of its values has ended yet. */
+/* Publishes the timeline at this slot from now on; none of its values has ended yet, and values up
+ * to `newest` are promised. */
 void tide_publish(struct tide_published *published, uint32_t place, uint32_t generation,
-                  struct tide_point base);
+                  struct tide_point base, uint64_t newest);
 /* Shows all values as broken at the slot of a timeline that was never made. */
 void tide_publish_refused(struct tide_published *published, uint32_t place, uint32_t generation,
                           enum tide_status cause);
@@ -62,6 +64,30 @@ void tide_publish_refused(struct tide_published *published, uint32_t place, uint
 void tide_publish_observe(void *user, const struct tide_observed *what, struct tide_fired *fired);
 /* Fails the values of all clients with `status`: the service ends. */
 void tide_published_fail_all(struct tide_service *service, enum tide_status status);
+
+/* ---- tombstones.c: what a held timeline's values were ---- */
+
+struct tide_entry;
+struct tide_tombstone;
+
+/* Counts the client as a holder of the owner's timeline until tide_tombstone_release, and charges
+ * it for the tombstone. TIDE_FULL: its quota of promises; TIDE_NOMEM. */
+enum tide_status tide_tombstone_hold(struct tide_served *holder, const struct tide_entry *owned,
+                                     struct tide_tombstone **out_tombstone);
+/* `base` names the timeline, which may be gone. */
+void tide_tombstone_release(struct tide_served *holder, struct tide_tombstone *tombstone,
+                            struct tide_point base);
+/* Fills the tombstone of a timeline, if it has one: its name is about to go. Under the points'
+ * lock. */
+void tide_tombstone_fill(struct tide_service *service, uint32_t slot);
+/* Returns the point itself while its timeline exists, else one of the service's own with the same
+ * result. The answer holds until tide_tombstones_settle: a timeline that ends meanwhile keeps its
+ * name, so that all steps of a command see the same. */
+struct tide_point tide_tombstone_point(struct tide_service *service,
+                                       const struct tide_tombstone *tombstone,
+                                       struct tide_point point);
+/* Called at the end of each command. */
+void tide_tombstones_settle(struct tide_service *service);
 
 /* ---- the table of a client's names ---- */
 
@@ -81,7 +107,7 @@ struct tide_entry {
   uint8_t refused; /* the status of a REFUSED entry; else 0 */
   uint32_t generation;
   struct tide_point base;  /* a timeline's point at its initial value */
-  void *object;            /* a tide_future, tide_line or tide_store */
+  void *object;            /* a tide_future, tide_line or tide_store; FOREIGN: a tide_tombstone */
   uint64_t owner;          /* the number of the client that owns a buffer or foreign timeline */
   struct tide_link grants; /* the tokens for this entry */
 };
@@ -114,8 +140,9 @@ struct tide_pending {
   uint32_t answer;
   uint32_t status;
   bool schedulable;
-  struct tide_wire_name makes; /* the buffer that the command makes; 0: none */
-  struct tide_wire_point host; /* the point to fulfil after the send; 0: none */
+  struct tide_wire_name makes;    /* the buffer that the command makes; 0: none */
+  struct tide_wire_point host;    /* the point to fulfil after the send; 0: none */
+  struct tide_wire_point awaited; /* for an admin to read; 0: none */
   union {
     struct tide_timepoint complete;
     struct tide_schedulable scheduled;
@@ -164,12 +191,14 @@ struct tide_served {
   struct tide_link link;   /* links one of the service's lists of connections */
   struct tide_link active; /* links the service's active, woken or paced clients */
   int socket, bell;
+  int process; /* readable once the peer has ended; -1: not watched */
   uint64_t number;
   uint32_t uid, pid;
+  uint64_t accepted; /* as in struct tide_peer */
   struct tide_user *user;
   bool is_welcome;
-  bool is_ended; /* only its memory is left: an event of this batch may name it */
-  const struct tide_policy_rule *rule;
+  bool is_ended;                   /* only its memory is left: an event of this batch may name it */
+  struct tide_policy_rule rule[1]; /* a copy: a new policy is for others */
   struct tide_wire_limits limits;
   char label[TIDE_WIRE_LABEL];
   uint64_t hello_before;      /* the deadline for the hello; 0: the hello has come */
@@ -215,8 +244,16 @@ void tide_served_round(struct tide_served *client);
 void tide_served_end(struct tide_served *client, enum tide_status cause);
 /* Frees the structures of ended clients: no event that names them is left. */
 void tide_served_free_ended(struct tide_service *service);
+/* The lowest bits of the data of an epoll event say which of the client's descriptors is meant. */
+#define TIDE_EVENT_BELL 1u
+#define TIDE_EVENT_PROCESS 2u
+#define TIDE_EVENT_BITS 3u
 /* Returns the epoll event for the client's bell. */
 struct epoll_event tide_served_bell_event(const struct tide_served *client);
+/* Watches the peer's process. Its end is that of the client, even if other processes still hold the
+ * socket. TIDE_LOST: the process has ended; TIDE_FULL: no descriptors left; TIDE_NOMEM. */
+TIDE_MUST_CHECK enum tide_status tide_served_watch(struct tide_served *client);
+void tide_served_unwatch(struct tide_served *client);
 /* Appends a message to the outgoing queue; takes the descriptor (-1: none). */
 void tide_served_send(struct tide_served *client, const struct tide_wire_message *message,
                       int descriptor);
@@ -225,7 +262,7 @@ void tide_served_send(struct tide_served *client, const struct tide_wire_message
 void tide_served_send_buffer(struct tide_served *client, const struct tide_wire_message *message,
                              struct tide_wire_name buffer, struct tide_wire_point host);
 
-/* ---- leave.c: clients with a hung-up peer ---- */
+/* ---- leave.c: clients with a hung-up peer, or one that has ended ---- */
 
 /* Handles the hang-up of the peer: the rest of the ring is still read. May end the client. */
 void tide_leave_begin(struct tide_served *client);
@@ -278,9 +315,10 @@ void tide_entry_free(struct tide_served *client, struct tide_entry *entry);
 
 /* ---- refuse.c: the points of a refused command ---- */
 
-/* The service's own broken points, which stand for refused names: one timeline for each status. */
-#define TIDE_BROKEN_POINTS TIDE_STATUS_COUNT
-enum tide_status tide_broken_points_create(struct tide_service *service);
+/* The service's own points, which have ended: one for each status. They stand for refused names,
+ * and for points of timelines that are gone. */
+#define TIDE_ENDED_POINTS TIDE_STATUS_COUNT
+enum tide_status tide_ended_points_create(struct tide_service *service);
 /* Returns the number of timelines that clients may have, leaving clients included. */
 uint32_t tide_timelines_of_clients(const struct tide_service *service);
 /* Breaks the points that the command was to make or to keep. */
@@ -293,22 +331,52 @@ void tide_refuse_point(struct tide_served *client, const struct tide_wire_point 
  * them would look pending. */
 enum tide_status tide_refusal_cause(enum tide_status status);
 
+/* ---- policy_change.c ---- */
+
+/* The capacity for the quotas of all clients, and of those that leave. */
+struct tide_policy_room {
+  uint32_t timelines, parts, spare_parts;
+};
+struct tide_policy_room tide_policy_room(const struct tide_policy *policy);
+/* Follows the newest policy that tide_service_set_policy has left. On the serving thread. */
+void tide_policy_follow(struct tide_service *service);
+/* Frees a policy that is not followed any more: the service ends. */
+void tide_policy_forget_next(struct tide_service *service);
+
+/* ---- trim.c ---- */
+
+/* Notes that memory was freed. */
+void tide_trim_note(struct tide_service *service);
+/* Gives freed memory back to the system, if it is time. The serving thread has nothing else to
+ * do. */
+void tide_trim_if_due(struct tide_service *service);
+
+/* ---- drain.c: the end in order ---- */
+
+/* Returns TIDE_BUSY while the service goes on; TIDE_OK: it was to be drained, and all is done;
+ * TIDE_TIMEOUT: the time for that is over. */
+TIDE_MUST_CHECK enum tide_status tide_drain_look(struct tide_service *service);
+/* True if the command makes something new that a service which is drained does not take. */
+bool tide_drain_refuses(const struct tide_service *service, uint16_t op);
+
 /* ---- the service ---- */
 
 struct tide_place_of {
   struct tide_published *published;
   uint32_t place;
+  struct tide_tombstone *tombstone; /* NULL: no client holds the timeline */
 };
 
 struct tide_service {
   struct tide_service_params params;
   char *path;
   struct tide_policy policy;
+  struct tide_policy *next_policy; /* atomic; to be followed from the next round on; NULL: none */
   struct tide_context *context;
   struct tide_device *device;
   struct tide_points *points;
-  struct tide_client *self;                     /* the owner of the broken points */
-  struct tide_point broken[TIDE_BROKEN_POINTS]; /* by status; [TIDE_OK] is unused */
+  struct tide_client *self;                     /* the owner of the ended points */
+  struct tide_point results[TIDE_ENDED_POINTS]; /* by status */
   struct tide_endpoint endpoint;                /* while `listener` is open */
   int listener, epoll, bell;
   int spare;            /* a descriptor to accept with when all others are in use */
@@ -320,10 +388,20 @@ struct tide_service {
   uint64_t ends_until;  /* no client ends in this round after that time */
   uint32_t idle_rounds; /* consecutive rounds in which all clients had used too much before */
   uint64_t seen_wall, seen_own; /* the wall clock and the thread's own time when last compared */
-  uint64_t admission_end;    /* the last time at which this batch of events may admit connections */
+  uint64_t admission_end; /* the last time at which this batch of events may admit connections */
+  char *diagnosis;        /* the text whose pieces a client is reading; NULL: none */
+  size_t diagnosis_length;
+  uint64_t diagnosis_for;    /* the client's number */
   uint32_t late_hellos;      /* connections without a hello in this batch, handled or put off */
   uint64_t reaped;           /* the time of the last reap of closing channels */
+  uint64_t trim_at;          /* the time to give freed memory back; TIDE_FOREVER: none was freed */
+  uint64_t trim_next;        /* not before this time */
   uint32_t asleep, stopping; /* atomic */
+  bool over;                 /* the values show the service's end; guarded by the points' lock */
+  bool has_pinned;           /* this command has looked up a held timeline: its name stays */
+  uint64_t drain_by;         /* atomic; the end of the time for the rest; 0: it is not drained */
+  bool is_draining;          /* the path is given up, and promises are refused */
+  uint32_t done_looks;       /* looks in a row that found everything done */
   uint64_t clients_ever;
   uint32_t client_count, hello_count;
   struct tide_link hellos;                   /* connections without a hello, the oldest first */

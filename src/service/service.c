@@ -17,7 +17,8 @@
 #define ACCEPTS 16                /* connections per round */
 #define ADMISSION_TIME 1000000ull /* ns per round: making a client takes many system calls */
 #define EVENTS 256
-#define REAP_MS 2 /* the wait of the loop while channels of gone clients have commands left */
+#define DRAIN_MS 10 /* the wait of the loop while the service is drained */
+#define REAP_MS 2   /* the wait of the loop while channels of gone clients have commands left */
 
 void tide_service_kick(struct tide_service *service) {
   uint64_t one = 1;
@@ -76,12 +77,13 @@ static void accept_some(struct tide_service *service) {
   }
 }
 
-static void handle_client(struct tide_served *client, bool bell, uint32_t what) {
+static void handle_client(struct tide_served *client, unsigned which, uint32_t what) {
   if (client->is_ended) return; /* an earlier event of this batch ended it */
   /* epoll reports a skipped hello again. One is read in any case, however many connections come. */
   bool is_late_hello = client->hello_before != 0;
   if (is_late_hello && client->service->late_hellos++ && !may_admit(client->service)) return;
-  if (bell) tide_served_wake(client);
+  if (which == TIDE_EVENT_BELL) tide_served_wake(client);
+  else if (which == TIDE_EVENT_PROCESS) tide_served_hear(client, true, false, false);
   else
     tide_served_hear(client, what & (EPOLLHUP | EPOLLERR | EPOLLRDHUP), what & EPOLLIN,
                      what & EPOLLOUT);
@@ -93,7 +95,9 @@ static void handle_events(struct tide_service *service, const struct epoll_event
     uint64_t who = events[i].data.u64;
     if (who == (uint64_t)(uintptr_t)&service->bell) continue;
     if (who == (uint64_t)(uintptr_t)&service->listener) accept_some(service);
-    else handle_client((struct tide_served *)(uintptr_t)(who & ~1ull), who & 1, events[i].events);
+    else
+      handle_client((struct tide_served *)(uintptr_t)(who & ~(uint64_t)TIDE_EVENT_BITS),
+                    who & TIDE_EVENT_BITS, events[i].events);
   }
 }
 
@@ -164,19 +168,25 @@ enum tide_status tide_service_run(struct tide_service *service) {
   struct epoll_event events[EVENTS];
   while (!tide_load_ordered(&service->stopping)) {
     int patience = 0;
+    enum tide_status drained = tide_drain_look(service);
+    if (drained != TIDE_BUSY) return drained;
     bool left = reap_now_and_then(service) || !tide_list_empty(&service->waiting);
     uint64_t hellos = tide_hellos_expire(service);
     if (tide_list_empty(&service->active)) {
-      patience = milliseconds_until(service->paced_next < hellos ? service->paced_next : hellos);
+      uint64_t until = service->paced_next < hellos ? service->paced_next : hellos;
+      patience = milliseconds_until(until < service->trim_at ? until : service->trim_at);
       if (left && (patience < 0 || patience > REAP_MS)) patience = REAP_MS;
+      if (service->is_draining && (patience < 0 || patience > DRAIN_MS)) patience = DRAIN_MS;
       tide_store_ordered(&service->asleep, 1u);
       if (anything_finished(service) || tide_load_ordered(&service->stopping)) patience = 0;
     }
     int count = epoll_wait(service->epoll, events, EVENTS, patience);
     tide_store_ordered(&service->asleep, 0u);
     if (count < 0 && errno != EINTR) return TIDE_IO;
+    if (count == 0 && tide_list_empty(&service->active)) tide_trim_if_due(service);
     service->admission_end = tide_service_now() + ADMISSION_TIME;
     service->late_hellos = 0;
+    tide_policy_follow(service);
     tide_hellos_welcome(service);
     handle_events(service, events, count < 0 ? 0 : count);
     tide_pending_deliver(service);
@@ -221,35 +231,13 @@ static enum tide_status open_descriptors(struct tide_service *service, struct ti
   return TIDE_OK;
 }
 
-/* Returns the capacity for the quotas of all clients, so that no client uses another's. As much
- * again is for leaving clients and the commands of gone ones (leave.c). */
-static uint32_t room_for(const struct tide_policy *policy, uint32_t most_each) {
-  uint64_t all = 2 * (uint64_t)policy->clients * most_each;
-  uint32_t most = (1u << 20) - TIDE_BROKEN_POINTS;
-  return all > most ? most : (uint32_t)all;
-}
-
-/* Returns the capacity for the parts of leaving clients. */
-static uint32_t spare_for(const struct tide_policy *policy, uint32_t most_each) {
-  uint32_t some = room_for(policy, most_each) / 8;
-  return some > most_each ? some : most_each;
-}
-
 static enum tide_status open_parts(struct tide_service *service) {
   const struct tide_policy *policy = &service->policy;
-  uint32_t timelines = tide_policy_timelines(&policy->all.limits);
-  uint32_t parts = policy->all.limits.parts;
-  for (uint32_t i = 0; i < policy->count; i++) {
-    const struct tide_wire_limits *limits = &policy->rules[i].limits;
-    uint32_t these = tide_policy_timelines(limits);
-    if (these > timelines) timelines = these;
-    if (limits->parts > parts) parts = limits->parts;
-  }
+  struct tide_policy_room room = tide_policy_room(policy);
   struct tide_points_params points = {.struct_size = sizeof points,
                                       .domain = service->params.domain,
-                                      .timelines = room_for(policy, timelines) + TIDE_BROKEN_POINTS,
-                                      .parts = room_for(policy, parts ? parts : 1) / 2 + 1 +
-                                               spare_for(policy, parts)};
+                                      .timelines = room.timelines,
+                                      .parts = room.parts};
   struct tide_context_params context_params = {.struct_size = sizeof context_params,
                                                .allocator = allocator_of(&service->params)};
   struct tide_cpu_params cpu = {.struct_size = sizeof cpu, .workers = service->params.workers};
@@ -263,13 +251,14 @@ static enum tide_status open_parts(struct tide_service *service) {
   service->places = tide_alloc(service->context->allocator, (size_t)points.timelines + 1,
                                sizeof *service->places);
   if (!service->places) return TIDE_NOMEM;
-  service->spare_parts = spare_for(policy, parts);
+  service->spare_parts = room.spare_parts;
   tide_points_observe(service->points, tide_publish_observe, service);
-  return tide_broken_points_create(service);
+  return tide_ended_points_create(service);
 }
 
 static void free_service(struct tide_service *service) {
   const struct tide_allocator *allocator = allocator_of(&service->params);
+  tide_policy_forget_next(service);
   if (service->context) {
     uint32_t places = service->points ? service->points->slot_count + 1 : 0;
     tide_device_close(service->device); /* the device's threads may still report ends */
@@ -290,9 +279,9 @@ static void free_service(struct tide_service *service) {
 enum tide_status tide_service_create(const struct tide_service_params *params,
                                      struct tide_service **out_service, struct tide_diag *diag) {
   struct tide_service_params own;
-  enum tide_status known = tide_params_copy(&own, sizeof own, params);
-  if (known != TIDE_OK)
-    return tide_diag_set(diag, known, "struct_size is not of a tide_service_params");
+  enum tide_status known =
+      tide_params_copy_named(&own, sizeof own, params, "tide_service_params", diag);
+  if (known != TIDE_OK) return known;
   params = &own;
   if (!params->socket || !params->socket[0])
     return tide_diag_set(diag, TIDE_INVALID, "no socket is named");
@@ -321,7 +310,7 @@ enum tide_status tide_service_create(const struct tide_service_params *params,
   tide_list_init(&service->active);
   tide_list_init(&service->woken);
   tide_list_init(&service->paced);
-  service->paced_next = TIDE_FOREVER;
+  service->paced_next = service->trim_at = TIDE_FOREVER;
   tide_list_init(&service->published);
   tide_list_init(&service->closing);
   tide_policy_init(&service->policy);

@@ -1,4 +1,5 @@
 /* A session: connecting, and the table of its names. */
+#include "base/label.h"
 #include "base/params.h"
 #include "service/session.h"
 #include "base/alloc.h"
@@ -59,7 +60,8 @@ static struct tide_session_name *find_free_name(struct tide_session *session) {
 
 enum tide_status tide_session_claim(struct tide_session *session, bool timeline,
                                     struct tide_session_name **out_name) {
-  if (session->status) return (enum tide_status)session->status;
+  enum tide_status ended = tide_session_ended(session);
+  if (ended != TIDE_OK) return ended;
   if (timeline && session->timelines >= session->limits.timelines) free_finished_names(session);
   if (timeline && session->timelines >= session->limits.timelines) return TIDE_FULL;
   struct tide_session_name *name = find_free_name(session);
@@ -122,17 +124,17 @@ enum tide_status tide_session_add_points(struct tide_session *session,
   if (count > TIDE_WIRE_POINTS - *used) return TIDE_INVALID;
   for (size_t i = 0; i < count; i++) {
     struct tide_session_name *name = tide_session_find(session, points[i], TIDE_NAME_FREE);
-    if (!name) return TIDE_NOT_FOUND;
+    if (!name) return tide_session_no_name(session);
     to[(*used)++] = (struct tide_wire_point){tide_session_wire(session, name), points[i].value};
   }
   return TIDE_OK;
 }
 
 void tide_session_add_label(struct tide_wire_record *record, const char *label) {
-  size_t length = label ? strlen(label) : 0;
-  if (length >= TIDE_WIRE_LABEL) length = TIDE_WIRE_LABEL - 1;
-  record->command.text_size = (uint32_t)length;
-  if (length) memcpy(record->bytes + sizeof record->command, label, length);
+  char text[TIDE_WIRE_LABEL];
+  tide_label_copy(text, label);
+  record->command.text_size = (uint32_t)strlen(text);
+  memcpy(record->bytes + sizeof record->command, text, record->command.text_size);
 }
 
 /* Tells the service to destroy the object. A name with a slot is free once the service has done
@@ -156,7 +158,8 @@ enum tide_status tide_session_destroy(struct tide_session *session, struct tide_
   struct tide_session_name *name = tide_session_find(session, object, TIDE_NAME_FREE);
   if (!name) name = tide_session_find(session, object, TIDE_NAME_CHANNEL);
   if (!name) name = tide_session_find(session, object, TIDE_NAME_BUFFER);
-  if (status == TIDE_OK) status = name ? destroy_name(session, name) : TIDE_NOT_FOUND;
+  if (status == TIDE_OK)
+    status = name ? destroy_name(session, name) : tide_session_no_name(session);
   tide_session_unlock(session);
   return status;
 }
@@ -202,9 +205,7 @@ static enum tide_status send_hello(struct tide_session *session, const char *lab
                                    uint64_t deadline) {
   struct tide_wire_message hello;
   tide_wire_begin(&hello, TIDE_WIRE_HELLO);
-  size_t length = label ? strlen(label) : 0;
-  if (length >= sizeof hello.label) length = sizeof hello.label - 1;
-  if (length) memcpy(hello.label, label, length);
+  tide_label_copy(hello.label, label);
   for (;;) {
     enum tide_status status = tide_message_send(session->socket, &hello, NULL, 0);
     if (status != TIDE_BUSY) return status;
@@ -261,6 +262,10 @@ static enum tide_status open_socket(struct tide_session *session, const char *pa
   session->socket = tide_socket_connect(path, deadline);
   if (session->socket >= 0) return TIDE_OK;
   enum tide_status status = TIDE_LOST;
+  bool missing = errno == ENOENT || errno == ENOTDIR;
+  if (missing) status = TIDE_NOT_FOUND;
+  if (missing || errno == ECONNREFUSED)
+    return tide_diag_set(diag, status, "no service listens at %s: %s", path, strerror(errno));
   if (errno == EACCES) status = TIDE_DENIED;
   if (errno == ETIMEDOUT) status = TIDE_TIMEOUT;
   if (status == TIDE_TIMEOUT)
@@ -319,9 +324,9 @@ static enum tide_status open_session(struct tide_session *session,
 enum tide_status tide_session_connect(const struct tide_session_params *params,
                                       struct tide_session **out_session, struct tide_diag *diag) {
   struct tide_session_params own;
-  enum tide_status known = tide_params_copy(&own, sizeof own, params);
-  if (known != TIDE_OK)
-    return tide_diag_set(diag, known, "struct_size is not of a tide_session_params");
+  enum tide_status known =
+      tide_params_copy_named(&own, sizeof own, params, "tide_session_params", diag);
+  if (known != TIDE_OK) return known;
   params = &own;
   if (!params->socket || !params->socket[0])
     return tide_diag_set(diag, TIDE_INVALID, "no socket is named");
@@ -354,7 +359,7 @@ void tide_session_close(struct tide_session *session) {
 
 enum tide_status tide_session_status(struct tide_session *session) {
   tide_session_lock(session);
-  enum tide_status status = (enum tide_status)session->status;
+  enum tide_status status = tide_session_ended(session);
   tide_session_unlock(session);
   return status;
 }

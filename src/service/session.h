@@ -63,6 +63,8 @@ struct tide_session {
   pthread_t reader;
   int socket, bell;
   uint32_t status;
+  bool hung_up;       /* the service is gone; its last messages may still be in the socket */
+  uint64_t next_look; /* when a call checks again whether it is */
   uint32_t domain;
   uint64_t number;
   struct tide_wire_limits limits;
@@ -79,10 +81,17 @@ struct tide_session {
   void *user;
 };
 
+/* Notices soon after the service's end that it is gone. */
 void tide_session_lock(struct tide_session *session);
 void tide_session_unlock(struct tide_session *session);
 
 /* ---- with the lock held ---- */
+
+/* Returns TIDE_OK while the service lives, as far as was noticed; else the session's status. */
+static inline enum tide_status tide_session_ended(const struct tide_session *session) {
+  if (session->status) return (enum tide_status)session->status;
+  return session->hung_up ? TIDE_LOST : TIDE_OK;
+}
 
 /* Returns NULL if there is no such name, or one of another kind (FREE: any kind that has
  * points). */
@@ -99,6 +108,11 @@ struct tide_wire_name tide_session_wire(const struct tide_session *session,
                                         const struct tide_session_name *name);
 struct tide_point tide_session_point(const struct tide_session *session,
                                      const struct tide_session_name *name, uint64_t value);
+/* Returns the status of a call that names nothing. */
+static inline enum tide_status tide_session_no_name(const struct tide_session *session) {
+  enum tide_status ended = tide_session_ended(session);
+  return ended != TIDE_OK ? ended : TIDE_NOT_FOUND;
+}
 /* Copies points into a record as names. TIDE_NOT_FOUND, TIDE_INVALID: too many. */
 enum tide_status tide_session_add_points(struct tide_session *session,
                                          struct tide_wire_record *record, size_t *used,
@@ -107,8 +121,8 @@ enum tide_status tide_session_add_points(struct tide_session *session,
 /* Sets the text of a record without points. NULL: none. */
 void tide_session_add_label(struct tide_wire_record *record, const char *label);
 
-/* True if the session has failed: the service is gone, perhaps without a message, and never wakes a
- * parked thread. Its last messages may still be in the socket. */
+/* Looks whether the service is gone: then nothing wakes a parked thread. Its last messages may
+ * still be in the socket: the thread that reads them makes the calls of all waits. */
 bool tide_session_is_lost(struct tide_session *session);
 /* Returns the time at which a thread that parks until the deadline must check again for a lost
  * session. */

@@ -7,9 +7,22 @@
 #include <unistd.h>
 
 #define RING_PATIENCE 2000000000ull /* ns that a call waits for space in the ring */
-#define SLICE 50000000ull /* ns between two checks of a parked thread that the service lives */
+#define SLICE                                                                                      \
+  50000000ull /* ns between two checks that the service lives: of calls, of a parked thread */
 
-void tide_session_lock(struct tide_session *session) { pthread_mutex_lock(&session->lock); }
+static bool has_hung_up(const struct tide_session *session) {
+  struct pollfd one = {.fd = session->socket, .events = POLLRDHUP};
+  return poll(&one, 1, 0) > 0 && one.revents & (POLLHUP | POLLERR | POLLRDHUP);
+}
+
+void tide_session_lock(struct tide_session *session) {
+  const struct tide_platform *platform = tide_platform_linux();
+  pthread_mutex_lock(&session->lock);
+  uint64_t now = platform->now_about(platform->self); /* most calls ask for nothing but this */
+  if (now < session->next_look || session->hung_up) return;
+  session->next_look = now + SLICE;
+  session->hung_up = has_hung_up(session);
+}
 void tide_session_unlock(struct tide_session *session) { pthread_mutex_unlock(&session->lock); }
 
 /* ---- commands ------------------------------------------------------------------------ */
@@ -20,10 +33,8 @@ static void ring_bell(const struct tide_session *session) {
 }
 
 bool tide_session_is_lost(struct tide_session *session) {
-  struct pollfd one = {.fd = session->socket, .events = POLLRDHUP};
-  if (!session->status && poll(&one, 1, 0) > 0 && one.revents & (POLLHUP | POLLERR | POLLRDHUP))
-    tide_session_fail(session, TIDE_LOST);
-  return session->status != 0;
+  if (!session->hung_up) session->hung_up = has_hung_up(session);
+  return tide_session_ended(session) != TIDE_OK;
 }
 
 uint64_t tide_session_next_look(uint64_t deadline) {
@@ -39,7 +50,8 @@ static enum tide_status await_room_by(struct tide_session *session,
   uint32_t unparks;
   if (cells == 0 || cells > session->ring.size) return TIDE_INVALID;
   for (;;) {
-    if (session->status) return (enum tide_status)session->status;
+    enum tide_status ended = tide_session_ended(session);
+    if (ended != TIDE_OK) return ended;
     if (tide_ring_has_capacity(&session->ring, cells)) return TIDE_OK;
     uint64_t now = tide_service_now();
     if (!until) until = now + RING_PATIENCE;
@@ -78,6 +90,8 @@ enum tide_status tide_session_push(struct tide_session *session, struct tide_wir
 
 static enum tide_status claim_ask(struct tide_session *session, struct tide_session_ask **out_ask) {
   uint32_t capacity = session->limits.waits;
+  enum tide_status ended = tide_session_ended(session);
+  if (ended != TIDE_OK) return ended;
   if (session->ask_count == capacity) return TIDE_FULL;
   for (;;) {
     uint32_t at = session->next_ask++ % capacity;
@@ -207,17 +221,23 @@ static void wait_for_socket(const struct tide_session *session, uint64_t deadlin
   ppoll(&one, 1, deadline == TIDE_FOREVER ? NULL : &patience, NULL);
 }
 
+/* Parks until the reading thread has read something. It may be in a callback for long, and hears of
+ * the service's end only after that. */
+static enum tide_status await_reader(struct tide_session *session, uint64_t deadline) {
+  for (;;) {
+    struct timespec look = timespec_of(tide_session_next_look(deadline));
+    bool late = pthread_cond_timedwait(&session->changed, &session->lock, &look) != 0;
+    if (tide_session_is_lost(session)) return tide_session_ended(session);
+    if (!late) return TIDE_OK;
+    if (tide_service_now() >= deadline) return TIDE_TIMEOUT;
+  }
+}
+
 /* Only one thread reads, for all threads; a call that it runs may read again. */
 enum tide_status tide_session_receive(struct tide_session *session, uint64_t deadline) {
   bool nested = session->reading && pthread_equal(session->reader, pthread_self());
   if (session->status) return (enum tide_status)session->status;
-  if (session->reading && !nested) {
-    struct timespec t = timespec_of(deadline);
-    int late = 0;
-    if (deadline == TIDE_FOREVER) pthread_cond_wait(&session->changed, &session->lock);
-    else late = pthread_cond_timedwait(&session->changed, &session->lock, &t);
-    return late ? TIDE_TIMEOUT : TIDE_OK;
-  }
+  if (session->reading && !nested) return await_reader(session, deadline);
   session->reading = true;
   session->reader = pthread_self();
   bool some = receive_all(session);

@@ -17,7 +17,8 @@ static enum tide_status make_future(struct tide_session *session, struct tide_wi
   if (status != TIDE_OK) return status;
   params = &own;
   uint32_t capacity = params->capacity ? params->capacity : 16;
-  if (capacity > session->limits.promises) return TIDE_FULL;
+  if (capacity > session->limits.promises && tide_session_ended(session) == TIDE_OK)
+    return TIDE_FULL;
   status = tide_session_claim(session, true, &name);
   if (status != TIDE_OK) return status;
   struct tide_wire_record record = {.command = {.op = TIDE_WIRE_FUTURE,
@@ -53,16 +54,20 @@ enum tide_status tide_session_create_channel_future(struct tide_session *session
   struct tide_session_name *name = tide_session_find(session, channel, TIDE_NAME_CHANNEL);
   enum tide_status status =
       name ? make_future(session, tide_session_wire(session, name), params, out_timeline)
-           : TIDE_NOT_FOUND;
+           : tide_session_no_name(session);
   tide_session_unlock(session);
   return status;
 }
 
-/* True if the timeline has capacity for one more open promise. */
-static bool has_capacity(const struct tide_session *session, const struct tide_session_name *name) {
+/* TIDE_OK if the timeline has capacity for one more open promise; TIDE_FULL: not yet;
+ * TIDE_EXHAUSTED: broken values use it up for good. */
+static enum tide_status check_capacity(const struct tide_session *session,
+                                       const struct tide_session_name *name) {
   const struct tide_values_view *own = name->view ? name->view : session->views;
+  bool have_ended = tide_values_ended(&own->values, name->place, name->newest);
   uint64_t returned = tide_values_returned(&own->values, name->place);
-  return name->newest - name->initial - returned < name->capacity;
+  if (name->newest - name->initial - returned < name->capacity) return TIDE_OK;
+  return have_ended ? TIDE_EXHAUSTED : TIDE_FULL;
 }
 
 enum tide_status tide_session_promise(struct tide_session *session, struct tide_point timeline,
@@ -71,9 +76,9 @@ enum tide_status tide_session_promise(struct tide_session *session, struct tide_
   tide_session_lock(session);
   enum tide_status status = tide_session_await_room(session, &record.command);
   struct tide_session_name *name = tide_session_find(session, timeline, TIDE_NAME_FUTURE);
-  if (status == TIDE_OK && !name) status = TIDE_NOT_FOUND;
+  if (status == TIDE_OK && !name) status = tide_session_no_name(session);
   if (status == TIDE_OK && name->newest == UINT64_MAX) status = TIDE_EXHAUSTED;
-  if (status == TIDE_OK && !has_capacity(session, name)) status = TIDE_FULL;
+  if (status == TIDE_OK) status = check_capacity(session, name);
   if (status == TIDE_OK) {
     record.command.object = tide_session_wire(session, name);
     record.command.value = name->newest + 1;
@@ -84,17 +89,42 @@ enum tide_status tide_session_promise(struct tide_session *session, struct tide_
   return status;
 }
 
-static enum tide_status read_status(const struct tide_session_name *name, uint64_t value) {
-  return tide_values_look(&name->view->values, name->place, name->place_generation, value);
+/* The session's own promises may still be on their way to the service; also those that it knows by
+ * a redeemed name. */
+static bool has_promised(const struct tide_session *session, const struct tide_session_name *name,
+                         uint64_t value) {
+  if (name->kind != TIDE_NAME_FOREIGN) return value <= name->newest;
+  if (name->view->owner != session->number) return false;
+  const struct tide_session_name *own = &session->names[name->place];
+  return own->generation == name->place_generation && own->kind != TIDE_NAME_FREE &&
+         own->kind != TIDE_NAME_FOREIGN && value <= own->newest;
+}
+
+/* After the service's end a value has the end that it had before, or shares the service's. */
+static enum tide_status end_with_service(const struct tide_session *session,
+                                         enum tide_status status) {
+  bool is_open = status == TIDE_TIMEOUT || status == TIDE_BUSY || status == TIDE_NOT_FOUND;
+  enum tide_status ended = tide_session_ended(session);
+  return is_open && ended != TIDE_OK ? ended : status;
+}
+
+static enum tide_status read_status(const struct tide_session *session,
+                                    const struct tide_session_name *name, uint64_t value) {
+  if (!name) return tide_session_no_name(session);
+  enum tide_status status =
+      tide_values_look(&name->view->values, name->place, name->place_generation, value,
+                       has_promised(session, name, value));
+  return end_with_service(session, status);
 }
 
 static enum tide_status end_promise(struct tide_session *session, struct tide_point point,
                                     enum tide_wire_op op, enum tide_status cause) {
   tide_session_lock(session);
   struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FUTURE);
-  enum tide_status status = name && point.value <= name->newest ? TIDE_OK : TIDE_NOT_FOUND;
+  enum tide_status status = tide_session_ended(session);
+  if (status == TIDE_OK && (!name || point.value > name->newest)) status = TIDE_NOT_FOUND;
   if (status == TIDE_OK) {
-    enum tide_status stands = read_status(name, point.value);
+    enum tide_status stands = read_status(session, name, point.value);
     if (stands == TIDE_OK) status = TIDE_VALUE;
     else if (stands != TIDE_TIMEOUT && stands != TIDE_BUSY) status = stands;
   }
@@ -161,8 +191,8 @@ enum tide_status tide_session_stand_in(struct tide_session *session, uint32_t do
 
 enum tide_status tide_session_report(struct tide_session *session, struct tide_point stand_in,
                                      enum tide_point_state state, enum tide_status status) {
-  enum tide_status result = TIDE_NOT_FOUND;
   tide_session_lock(session);
+  enum tide_status result = tide_session_no_name(session);
   struct tide_session_name *name = tide_session_find(session, stand_in, TIDE_NAME_COMPOUND);
   if (name) {
     struct tide_wire_record record = {.command = {.op = TIDE_WIRE_REPORT,
@@ -182,7 +212,7 @@ static enum tide_status define_compound(struct tide_session *session, struct tid
   size_t used = 0;
   tide_session_lock(session);
   struct tide_session_name *name = tide_session_find(session, compound, TIDE_NAME_COMPOUND);
-  enum tide_status status = name ? TIDE_OK : TIDE_NOT_FOUND;
+  enum tide_status status = name ? TIDE_OK : tide_session_no_name(session);
   if (status == TIDE_OK) status = tide_session_add_points(session, &record, &used, parts, count);
   if (status == TIDE_OK) {
     record.command.object = tide_session_wire(session, name);
@@ -227,10 +257,10 @@ enum tide_status tide_session_state(struct tide_session *session, struct tide_po
   struct tide_wire_message answer;
   tide_session_lock(session);
   struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
-  enum tide_status why = name ? read_status(name, point.value) : TIDE_NOT_FOUND, status = TIDE_OK;
-  if (!name) {
-    status = TIDE_NOT_FOUND;
-  } else if (why != TIDE_TIMEOUT && why != TIDE_BUSY) {
+  enum tide_status why = read_status(session, name, point.value), status = TIDE_OK;
+  if (!name || (why == TIDE_LOST && tide_session_ended(session) != TIDE_OK)) {
+    status = why; /* after the service's end only what ended before has a state */
+  } else if (why != TIDE_TIMEOUT && why != TIDE_BUSY && why != TIDE_NOT_FOUND) {
     *out_state = why ? TIDE_POINT_BROKEN : TIDE_POINT_RETIRED;
   } else {
     struct tide_wire_record record = {.command = {.op = TIDE_WIRE_STATE,
@@ -260,7 +290,7 @@ static enum tide_status ask_for_end(struct tide_session *session,
 enum tide_status tide_session_query(struct tide_session *session, struct tide_point point) {
   tide_session_lock(session);
   const struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
-  enum tide_status status = name ? read_status(name, point.value) : TIDE_NOT_FOUND;
+  enum tide_status status = read_status(session, name, point.value);
   tide_session_unlock(session);
   if (status != TIDE_BUSY) return status;
   enum tide_point_state state;
@@ -272,10 +302,11 @@ enum tide_status tide_session_query(struct tide_session *session, struct tide_po
 
 enum tide_status tide_session_view(struct tide_session *session, struct tide_point point,
                                    struct tide_shared_point *out) {
-  enum tide_status status = TIDE_NOT_FOUND;
   tide_session_lock(session);
   const struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
-  if (name) {
+  enum tide_status status = tide_session_ended(session);
+  if (status == TIDE_OK && !name) status = tide_session_no_name(session);
+  if (status == TIDE_OK) {
     const struct tide_shared *shared = &name->view->values.shared;
     /* Value 0 is good as soon as the slot is this timeline's. Before, it shows another's value. */
     status = tide_shared_look(shared, name->place, name->place_generation, 0);
@@ -294,31 +325,35 @@ static enum tide_status block_on_value(struct tide_session *session, struct tide
   struct tide_values_view *view = name->view;
   const struct tide_values *values = &view->values;
   uint32_t place = name->place, generation = name->place_generation;
+  bool promised = has_promised(session, name, value);
   enum tide_status status;
+  struct tide_ring_sleeper *sleeper =
+      tide_ring_begin_sleep(&session->ring, tide_session_wire(session, name), value);
   view->uses++; /* keeps it mapped when the name is destroyed */
   for (;;) {
     tide_session_unlock(session);
-    status = tide_values_wait(values, place, generation, value, tide_session_next_look(deadline));
+    status = tide_values_wait(values, place, generation, value, promised,
+                              tide_session_next_look(deadline));
     tide_session_lock(session);
     if (status != TIDE_TIMEOUT) break;
     if (tide_session_is_lost(session)) {
-      status = tide_values_look(values, place, generation, value);
-      if (status == TIDE_TIMEOUT || status == TIDE_BUSY) status = (enum tide_status)session->status;
+      status = tide_values_look(values, place, generation, value, promised);
       break;
     }
     if (tide_service_now() >= deadline) break;
   }
+  tide_ring_end_sleep(sleeper);
   view->uses--; /* an unused view is unmapped at the session's end */
-  return status;
+  return end_with_service(session, status);
 }
 
 enum tide_status tide_session_wait(struct tide_session *session, struct tide_point point,
                                    uint64_t deadline) {
+  if (deadline == TIDE_NOW) return tide_session_query(session, point);
   tide_session_lock(session);
   struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
-  enum tide_status status = name ? read_status(name, point.value) : TIDE_NOT_FOUND;
-  if (name && status == TIDE_TIMEOUT && deadline != TIDE_NOW)
-    status = block_on_value(session, name, point.value, deadline);
+  enum tide_status status = read_status(session, name, point.value);
+  if (name && status == TIDE_TIMEOUT) status = block_on_value(session, name, point.value, deadline);
   if (name && status == TIDE_BUSY) status = ask_for_end(session, name, point.value, deadline);
   tide_session_unlock(session);
   return status;
@@ -330,9 +365,9 @@ enum tide_status tide_session_wait(struct tide_session *session, struct tide_poi
 enum tide_status tide_session_when_complete(struct tide_session *session, struct tide_point point,
                                             tide_session_call call, void *user,
                                             uint32_t *out_wait) {
-  enum tide_status status = TIDE_NOT_FOUND;
   if (!call) return TIDE_INVALID;
   tide_session_lock(session);
+  enum tide_status status = tide_session_no_name(session);
   struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
   if (name) {
     struct tide_wire_record record = {.command = {.op = TIDE_WIRE_COMPLETE,
@@ -349,10 +384,10 @@ enum tide_status tide_session_when_schedulable(struct tide_session *session,
                                                const struct tide_point *assumed,
                                                size_t assumed_count, tide_session_call call,
                                                void *user, uint32_t *out_wait) {
-  enum tide_status status = TIDE_NOT_FOUND;
   size_t used = 0;
   if (!call || assumed_count > TIDE_ASSUMED_MAX) return TIDE_INVALID;
   tide_session_lock(session);
+  enum tide_status status = tide_session_no_name(session);
   struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
   if (name) {
     struct tide_wire_record record = {.command = {.op = TIDE_WIRE_SCHEDULABLE,
@@ -379,9 +414,9 @@ enum tide_status tide_session_trust(struct tide_session *session, uint32_t domai
 
 enum tide_status tide_session_grant(struct tide_session *session, struct tide_point object,
                                     enum tide_rights rights, struct tide_token *out_token) {
-  enum tide_status status = TIDE_NOT_FOUND;
   struct tide_wire_message answer;
   tide_session_lock(session);
+  enum tide_status status = tide_session_no_name(session);
   struct tide_session_name *name = tide_session_find(session, object, TIDE_NAME_FREE);
   if (!name) name = tide_session_find(session, object, TIDE_NAME_BUFFER);
   if (name) {

@@ -56,7 +56,7 @@ enum tide_status tide_session_channel_stats(struct tide_session *session, uint64
   struct tide_wire_message answer;
   enum tide_status status =
       client ? request_stats(session, TIDE_STATS_CHANNEL, 0, client, index, &answer)
-             : TIDE_NOT_FOUND;
+             : tide_session_no_name(session);
   if (status != TIDE_OK) return status;
   *out_stats = (struct tide_session_channel_stats){.priority = (uint8_t)answer.numbers[0],
                                                    .submitted = answer.numbers[1],
@@ -74,7 +74,7 @@ enum tide_status tide_session_timeline_stats(struct tide_session *session, uint6
   struct tide_wire_message answer;
   enum tide_status status =
       client ? request_stats(session, TIDE_STATS_TIMELINE, 0, client, *place, &answer)
-             : TIDE_NOT_FOUND;
+             : tide_session_no_name(session);
   if (status != TIDE_OK) return status;
   const uint64_t *n = answer.numbers;
   *out_stats = (struct tide_session_timeline_stats){.kind = (enum tide_session_timeline_kind)n[0],

@@ -96,7 +96,7 @@ static uint64_t over_of(const struct tide_session *session, const struct tide_se
 /* `name`: a channel's, or NULL. */
 static enum tide_status check_capacity(const struct tide_session *session,
                                        const struct tide_session_name *name) {
-  if (!name) return TIDE_NOT_FOUND;
+  if (!name) return tide_session_no_name(session);
   return name->newest - over_of(session, name) < name->capacity ? TIDE_OK : TIDE_FULL;
 }
 
@@ -116,7 +116,7 @@ static enum tide_status add_arguments(struct tide_session *session, struct tide_
     if (!from[i].buffer.domain) continue;
     const struct tide_session_name *name =
         tide_session_find(session, from[i].buffer, TIDE_NAME_BUFFER);
-    if (!name) return TIDE_NOT_FOUND;
+    if (!name) return tide_session_no_name(session);
     to[i].buffer = tide_session_wire(session, name);
   }
   return TIDE_OK;
@@ -292,7 +292,7 @@ static enum tide_status push_priority_change(struct tide_session *session,
   tide_session_lock(session);
   enum tide_status status = tide_session_await_room(session, &record.command);
   struct tide_session_name *name = tide_session_find(session, channel, TIDE_NAME_CHANNEL);
-  if (status == TIDE_OK && !name) status = TIDE_NOT_FOUND;
+  if (status == TIDE_OK && !name) status = tide_session_no_name(session);
   if (status == TIDE_OK && point)
     status = tide_session_add_points(session, &record, &used, point, 1);
   if (status == TIDE_OK) {

@@ -9,7 +9,7 @@
 
 /* Bytes that a queue itself needs for one operation: its record, its waits and its signals. */
 #define OPERATION_BYTES 1024u
-#define CLIENT_DESCRIPTORS 3u /* a client's socket, bell and values */
+#define CLIENT_DESCRIPTORS 4u /* a client's socket, process, bell and values */
 #define OWN_DESCRIPTORS 16u
 
 struct needs {

@@ -1,9 +1,9 @@
 /* service/socket.h: the path at which a service listens, and the connection to it.
  *
- * One service per path. Beside the socket PATH lies PATH.lock, which a service holds locked for
- * life; the kernel releases the lock when the process ends, however it ends. The holder alone may
- * remove a leftover socket, bind a new one, and remove both files at its end. Each removal checks
- * the inode first: a file of another process stays.
+ * One service per path. Beside the socket PATH lies PATH.lock, which a service holds locked as long
+ * as it listens; the kernel releases the lock when the process ends, however it ends. The holder
+ * alone may remove a leftover socket, bind a new one, and remove both files at its end. Each
+ * removal checks the inode first: a file of another process stays.
  *
  *      A: lock, bind, listen ... serve ... unlink socket, unlink lock, close
  *      B:        lock: held -> "in use", at once, even when A is stopped */

@@ -1,5 +1,7 @@
 /* Statistics for an admin: the clients, their objects, and a diagnosis of the waits. */
 #include "base/alloc.h"
+#include "base/text.h"
+#include "sched/diagnosis.h"
 #include "service/work.h"
 
 #include <unistd.h>
@@ -95,21 +97,80 @@ static enum tide_status describe_timeline(struct tide_served *client, uint64_t f
   return TIDE_NOT_FOUND;
 }
 
-/* Returns a piece of the diagnosis. The text is made anew for each piece and may change between
- * two: people read it. */
-static enum tide_status copy_diagnosis(struct tide_service *service, uint64_t offset,
+/* ---- for whom clients wait ---- */
+
+#define WAITS_MOST 8 /* lines for one client */
+
+/* Describes a wait for a point, as the client names it. Returns 1; 0: it has ended, or there is no
+ * such point. */
+static unsigned describe_wait(struct tide_text *text, struct tide_served *client,
+                              struct tide_wire_point awaited, const char *how) {
+  struct tide_points *points = client->service->points;
+  struct tide_point point;
+  if (tide_entry_point(client, awaited, &point) != TIDE_OK) return 0;
+  struct tide_lock *lock = tide_points_lock(points);
+  const struct tide_timeline *timeline = tide_point_find_timeline(points, point);
+  bool is_open = timeline && tide_load_acquire(&timeline->reached.value) < point.value;
+  if (is_open) {
+    tide_text_format(text, "client '%s' %s", client->label, how);
+    tide_diagnose_value(text, timeline, point.value);
+    tide_text_format(text, "\n");
+  }
+  tide_lock_give(lock);
+  return is_open;
+}
+
+/* Describes what threads of the client sleep for, as they say, and what it is to be called for. */
+static void describe_waits(struct tide_text *text, struct tide_served *client) {
+  struct tide_wire_point awaited;
+  unsigned lines = 0;
+  for (uint32_t i = 0; i < TIDE_RING_SLEEPERS; i++)
+    if (tide_ring_sleeper_at(&client->ring, i, &awaited))
+      lines += describe_wait(text, client, awaited, "sleeps until");
+  for (uint32_t i = 0; i < client->limits.waits && lines < WAITS_MOST; i++)
+    if (client->pendings[i] && client->pendings[i]->awaited.name.handle)
+      lines += describe_wait(text, client, client->pendings[i]->awaited, "is to be called at");
+}
+
+static size_t describe_all(struct tide_service *service, char *data, size_t size) {
+  size_t length = tide_diagnose_most(service->context, data, size, size);
+  struct tide_text text;
+  if (length >= size) return length;
+  tide_text_init(&text, data + length, size - length);
+  for (struct tide_link *link = service->clients.next; link != &service->clients;
+       link = link->next) {
+    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
+    if (client->client) describe_waits(&text, client);
+  }
+  return length + text.length;
+}
+
+void tide_diagnosis_drop(struct tide_service *service) {
+  if (service->diagnosis)
+    tide_free(service->context->allocator, service->diagnosis, 1, DIAGNOSIS_MOST);
+  service->diagnosis = NULL;
+}
+
+/* Returns a piece of the diagnosis. The text is made with the first piece; the last one, or another
+ * client's first one, or the client's end drops it. */
+static enum tide_status copy_diagnosis(struct tide_served *client, uint64_t offset,
                                        struct tide_wire_message *answer) {
-  const struct tide_allocator *allocator = service->context->allocator;
-  char *text = tide_alloc(allocator, 1, DIAGNOSIS_MOST);
-  if (!text) return TIDE_NOMEM;
-  size_t length = tide_context_diagnose(service->context, text, DIAGNOSIS_MOST);
-  if (length >= DIAGNOSIS_MOST) length = DIAGNOSIS_MOST - 1;
+  struct tide_service *service = client->service;
+  if (offset == 0 || !service->diagnosis || service->diagnosis_for != client->number) {
+    tide_diagnosis_drop(service);
+    service->diagnosis = tide_alloc(service->context->allocator, 1, DIAGNOSIS_MOST);
+    if (!service->diagnosis) return TIDE_NOMEM;
+    size_t length = describe_all(service, service->diagnosis, DIAGNOSIS_MOST);
+    service->diagnosis_length = length < DIAGNOSIS_MOST ? length : DIAGNOSIS_MOST - 1;
+    service->diagnosis_for = client->number;
+  }
+  size_t length = service->diagnosis_length;
   size_t piece = offset < length ? length - (size_t)offset : 0;
   if (piece > sizeof answer->numbers) piece = sizeof answer->numbers;
-  if (piece) memcpy(answer->numbers, text + offset, piece);
+  if (piece) memcpy(answer->numbers, service->diagnosis + offset, piece);
   answer->value = piece;
   answer->more = length;
-  tide_free(allocator, text, 1, DIAGNOSIS_MOST);
+  if (offset + piece >= length) tide_diagnosis_drop(service);
   return TIDE_OK;
 }
 
@@ -119,7 +180,7 @@ enum tide_status tide_stats_call(struct tide_served *client, const struct tide_w
   if (client->uid != geteuid() && !client->rule->admin) return TIDE_DENIED;
   if (command->flags) return TIDE_INVALID;
   if (command->object.handle == TIDE_STATS_DIAGNOSIS)
-    return copy_diagnosis(client->service, command->value, answer);
+    return copy_diagnosis(client, command->value, answer);
   struct tide_served *about = command->deadline ? client_of(client->service, command->deadline)
                                                 : nth_client(client->service, command->number);
   if (!about) return TIDE_NOT_FOUND;

@@ -44,11 +44,13 @@ enum tide_status tide_values_attach(struct tide_values *out_values, void *memory
 static void assert_done(enum tide_status status) { TIDE_ASSERT(status != TIDE_INVALID); }
 
 void tide_values_open(struct tide_values *values, uint32_t place, uint32_t generation,
-                      uint64_t initial) {
+                      uint64_t initial, uint64_t newest) {
   struct tide_values_more *more = &values->more[place];
   assert_done(tide_shared_close(&values->quiet, place)); /* the slot's previous timeline */
   tide_store_release(&more->returned, 0);
   tide_store_release(&more->runs, 0u);
+  tide_store_release(&more->newest, newest);
+  tide_store_release(&more->open, newest - initial);
   assert_done(tide_shared_open(&values->quiet, place, generation, initial));
 }
 
@@ -69,12 +71,20 @@ static void add_broken(struct tide_values_more *more, uint64_t value, uint32_t s
   tide_store_ordered(&more->seq, more->seq + 1);
 }
 
+void tide_values_count(struct tide_values *values, uint32_t place,
+                       const struct tide_values_news *news) {
+  struct tide_values_more *more = &values->more[place];
+  tide_store_release(&more->returned, news->returned);
+  tide_store_release(&more->open, news->open);
+  if (news->newest > more->newest) tide_store_release(&more->newest, news->newest);
+}
+
 void tide_values_publish(struct tide_values *values, uint32_t place,
                          const struct tide_values_news *news) {
   struct tide_values_more *more = &values->more[place];
   if (news->status) add_broken(more, news->ended, news->status);
   assert_done(tide_shared_publish(&values->quiet, place, news->value, news->lowest));
-  tide_store_release(&more->returned, news->returned);
+  tide_values_count(values, place, news);
   if (news->closed) assert_done(tide_shared_fail(&values->quiet, place, 0, TIDE_CANCELLED));
 }
 
@@ -83,6 +93,7 @@ void tide_values_publish(struct tide_values *values, uint32_t place,
 void tide_values_end(struct tide_values *values, uint32_t place, uint64_t from,
                      enum tide_status status) {
   bool shows = tide_shared_fails((uint32_t)status);
+  tide_store_release(&values->more[place].newest, UINT64_MAX); /* all of them have ended, or will */
   if (!shows) add_broken(&values->more[place], from, (uint32_t)status);
   assert_done(tide_shared_fail(&values->quiet, place, from, shows ? status : TIDE_CANCELLED));
 }
@@ -120,26 +131,40 @@ static enum tide_status look_closer(const struct tide_values *values, uint32_t p
   uint64_t reached = tide_shared_value(&values->shared, place);
   bool whole = read_runs(&values->more[place], value, &runs, &cause);
   /* The runs belong to this timeline if the slot still does: value 0 has always ended. */
-  if (tide_shared_look(&values->shared, place, generation, 0) != TIDE_OK) return TIDE_CANCELLED;
-  if (!whole) return TIDE_BUSY;
+  enum tide_status owned = tide_shared_look(&values->shared, place, generation, 0);
+  if (owned == TIDE_CANCELLED || (owned == TIDE_OK && !whole)) return TIDE_BUSY;
+  if (owned != TIDE_OK) return owned; /* the service has ended */
   if (cause) return (enum tide_status)cause;
+  if (status == TIDE_CANCELLED) return TIDE_BUSY; /* perhaps it was never promised */
   if (status != TIDE_NOT_FOUND) return status;
   if (runs > TIDE_VALUES_RUNS) return TIDE_BUSY;
   return reached >= value ? TIDE_OK : TIDE_TIMEOUT;
 }
 
+/* Finds the status of a value that has not ended as far as the slot shows. */
+static enum tide_status look_for_promise(const struct tide_values *values, uint32_t place,
+                                         uint32_t generation, uint64_t value) {
+  bool is_promised = value <= tide_load_acquire(&values->more[place].newest);
+  /* The count is this timeline's if the slot is; a slot that is not open yet is still to come. */
+  bool is_open = tide_shared_look(&values->shared, place, generation, 0) == TIDE_OK;
+  return is_promised || !is_open ? TIDE_TIMEOUT : TIDE_NOT_FOUND;
+}
+
 enum tide_status tide_values_look(const struct tide_values *values, uint32_t place,
-                                  uint32_t generation, uint64_t value) {
+                                  uint32_t generation, uint64_t value, bool promised) {
   enum tide_status status = tide_shared_look(&values->shared, place, generation, value);
-  if (status == TIDE_OK || status == TIDE_TIMEOUT) return status;
-  return look_closer(values, place, generation, value, status);
+  if (status == TIDE_OK) return status;
+  if (status != TIDE_TIMEOUT) status = look_closer(values, place, generation, value, status);
+  if (status != TIDE_TIMEOUT || promised) return status;
+  return look_for_promise(values, place, generation, value);
 }
 
 enum tide_status tide_values_wait(const struct tide_values *values, uint32_t place,
-                                  uint32_t generation, uint64_t value, uint64_t deadline) {
+                                  uint32_t generation, uint64_t value, bool promised,
+                                  uint64_t deadline) {
   for (;;) {
     uint32_t word = tide_shared_word(&values->shared, place);
-    enum tide_status status = tide_values_look(values, place, generation, value);
+    enum tide_status status = tide_values_look(values, place, generation, value, promised);
     if (status != TIDE_TIMEOUT) return status;
     status = tide_shared_sleep(&values->shared, place, word, deadline);
     if (status != TIDE_OK) return status;
@@ -153,4 +178,9 @@ bool tide_values_over(const struct tide_values *values, uint32_t place, uint32_t
 
 uint64_t tide_values_returned(const struct tide_values *values, uint32_t place) {
   return tide_load_acquire(&values->more[place].returned);
+}
+
+bool tide_values_ended(const struct tide_values *values, uint32_t place, uint64_t newest) {
+  const struct tide_values_more *more = &values->more[place];
+  return tide_load_acquire(&more->newest) >= newest && !tide_load_acquire(&more->open);
 }

@@ -24,8 +24,10 @@ struct tide_values_more {
   uint32_t seq;      /* odd: the runs are being written */
   uint32_t runs;     /* runs of broken values so far */
   uint64_t returned; /* promises so far that gave their capacity back */
+  uint64_t newest;   /* the last value promised */
+  uint64_t open;     /* promises that have not ended */
   struct tide_values_run run[TIDE_VALUES_RUNS];
-  uint64_t pad[5];
+  uint64_t pad[3];
 };
 _Static_assert(sizeof(struct tide_values_more) == 128, "two lines a place");
 
@@ -47,13 +49,16 @@ enum tide_status tide_values_attach(struct tide_values *out_values, void *memory
 /* ---- the service: one thread at a time for each slot ---- */
 
 void tide_values_open(struct tide_values *values, uint32_t place, uint32_t generation,
-                      uint64_t initial);
+                      uint64_t initial, uint64_t newest);
 struct tide_values_news {
-  uint64_t value, lowest, returned;
+  uint64_t value, lowest, returned, newest, open;
   uint64_t ended;  /* the value that has ended */
   uint32_t status; /* the error of `ended`; 0: none */
   bool closed;
 };
+/* Stores the counts of promises alone. */
+void tide_values_count(struct tide_values *values, uint32_t place,
+                       const struct tide_values_news *news);
 /* Only stores; the readers are woken by tide_values_wake, later. */
 void tide_values_publish(struct tide_values *values, uint32_t place,
                          const struct tide_values_news *news);
@@ -66,15 +71,19 @@ void tide_values_fail(struct tide_values *values, enum tide_status status);
 
 /* ---- readers ---- */
 
-/* TIDE_OK: good; TIDE_TIMEOUT: not yet; TIDE_CANCELLED: the timeline is over; TIDE_BUSY: only the
- * service knows; the service's status once it has ended; else the value's error. */
+/* TIDE_OK: good; TIDE_TIMEOUT: not yet; TIDE_NOT_FOUND: not promised, unless the reader knows that
+ * the promise is on its way (`promised`); TIDE_BUSY: only the service knows, also of a timeline
+ * that is over; the service's status once it has ended; else the value's error. */
 enum tide_status tide_values_look(const struct tide_values *values, uint32_t place,
-                                  uint32_t generation, uint64_t value);
+                                  uint32_t generation, uint64_t value, bool promised);
 /* Blocks while tide_values_look returns TIDE_TIMEOUT, until the deadline. */
 enum tide_status tide_values_wait(const struct tide_values *values, uint32_t place,
-                                  uint32_t generation, uint64_t value, uint64_t deadline);
+                                  uint32_t generation, uint64_t value, bool promised,
+                                  uint64_t deadline);
 /* True if the slot shows nothing new any more. */
 bool tide_values_over(const struct tide_values *values, uint32_t place, uint32_t generation);
 uint64_t tide_values_returned(const struct tide_values *values, uint32_t place);
+/* True if all values up to `newest`, the last one promised, have ended. */
+bool tide_values_ended(const struct tide_values *values, uint32_t place, uint64_t newest);
 
 #endif

@@ -1,9 +1,10 @@
 /* Sizes and checks of commands and messages. */
 #include "service/wire.h"
 #include "base/alloc.h"
+#include "base/label.h"
 
 static const char *const names[TIDE_WIRE_OPS] = {
-    [TIDE_WIRE_NONE] = "?",
+    [TIDE_WIRE_NONE] = "UNKNOWN",
     [TIDE_WIRE_FUTURE] = "FUTURE",
     [TIDE_WIRE_PROMISE] = "PROMISE",
     [TIDE_WIRE_FULFIL] = "FULFIL",
@@ -75,17 +76,19 @@ enum tide_status tide_wire_open(const struct tide_wire_record *record, uint32_t 
   return TIDE_OK;
 }
 
-static void keep_letters(char *text) {
-  for (; *text; text++)
-    if (*text < ' ' || *text > '~') *text = '?';
+/* Copies a label of another process: other users' tables show it. All bytes are set, since the
+ * whole field goes to other processes. */
+static void take_label(char out_label[TIDE_WIRE_LABEL], const char *bytes, size_t length) {
+  char text[TIDE_WIRE_LABEL];
+  if (length >= sizeof text) length = sizeof text - 1;
+  memcpy(text, bytes, length);
+  text[length] = 0;
+  memset(out_label, 0, TIDE_WIRE_LABEL);
+  tide_label_copy(out_label, text);
 }
 
 void tide_wire_label(const struct tide_wire_view *view, char out_label[TIDE_WIRE_LABEL]) {
-  size_t length = view->command->text_size;
-  if (length >= TIDE_WIRE_LABEL) length = TIDE_WIRE_LABEL - 1;
-  memset(out_label, 0, TIDE_WIRE_LABEL);
-  memcpy(out_label, view->text, length);
-  keep_letters(out_label);
+  take_label(out_label, view->text, view->command->text_size);
 }
 
 void tide_wire_begin(struct tide_wire_message *message, enum tide_wire_kind kind) {
@@ -102,8 +105,7 @@ enum tide_status tide_wire_check_hello(const void *bytes, size_t size,
   if (out_hello->magic != TIDE_WIRE_MAGIC) return TIDE_CORRUPT;
   if (out_hello->version != TIDE_WIRE_VERSION) return TIDE_MISMATCH;
   if (out_hello->kind != TIDE_WIRE_HELLO) return TIDE_CORRUPT;
-  /* Other users' tables show the label: printable characters only. */
-  out_hello->label[TIDE_WIRE_LABEL - 1] = 0;
-  keep_letters(out_hello->label);
+  struct tide_wire_message raw = *out_hello;
+  take_label(out_hello->label, raw.label, sizeof raw.label);
   return TIDE_OK;
 }

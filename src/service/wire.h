@@ -20,11 +20,11 @@
 #include "tidemark/point.h"
 
 #define TIDE_WIRE_MAGIC 0x4b52414d45444954ull /* "TIDEMARK" */
-#define TIDE_WIRE_VERSION 3u /* raised when this file's structures or numbers change */
+#define TIDE_WIRE_VERSION 4u /* raised when this file's structures or numbers change */
 #define TIDE_WIRE_CELL 64u
 #define TIDE_WIRE_CELLS 64u /* the most cells of one command */
 #define TIDE_WIRE_POINTS 96u
-#define TIDE_WIRE_LABEL 32u
+#define TIDE_WIRE_LABEL 32u /* TIDE_LABEL_SIZE */
 
 enum tide_wire_op {
   TIDE_WIRE_NONE = 0,
@@ -136,10 +136,9 @@ uint32_t tide_wire_cells(const struct tide_wire_command *command);
 /* TIDE_CORRUPT: a count, flag or size is invalid, or `cells` is not the size of its parts. */
 enum tide_status tide_wire_open(const struct tide_wire_record *record, uint32_t cells,
                                 struct tide_wire_view *out_view);
-/* Copies the text as a label, printable characters only since other users' tables show it; cut if
- * it is too long. */
+/* Copies the text as a label (base/label.h), since other users' tables show it. */
 void tide_wire_label(const struct tide_wire_view *view, char out_label[TIDE_WIRE_LABEL]);
-/* Returns "PROMISE" …; "?" for an unknown number. */
+/* Returns "PROMISE" …; "UNKNOWN" for another number. */
 const char *tide_wire_op_name(uint32_t op);
 
 /* ---- the socket -------------------------------------------------------------------- */

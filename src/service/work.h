@@ -122,6 +122,8 @@ void tide_lines_end(struct tide_service *service);
 
 /* ---- stats.c ---- */
 
+/* Frees the diagnosis that a client is reading. */
+void tide_diagnosis_drop(struct tide_service *service);
 /* TIDE_DENIED: the client is no admin, and not of the service's own user. */
 enum tide_status tide_stats_call(struct tide_served *client, const struct tide_wire_view *view,
                                  struct tide_wire_message *answer);

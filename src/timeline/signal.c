@@ -150,6 +150,9 @@ void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
                                struct tide_fired *fired) {
   if (value <= timeline->reached.value) value = timeline->reached.value + 1;
   if (value == 0 || tide_timeline_has_failed(timeline, value)) return;
+  /* A timeline that only its owner refers to is most likely being destroyed. */
+  if (tide_load_relaxed(&timeline->references) != 1 || timeline->held_waits)
+    tide_store_relaxed(&timeline->context->has_failed, true);
   if (!timeline->status) {
     timeline->cause = tide_cause_retain(cause);
     tide_store_release(&timeline->status, (uint32_t)status);

@@ -4,23 +4,17 @@
 #include "base/alloc.h"
 #include "timeline/history.h"
 
-static void set_label(struct tide_timeline *timeline, const char *label) {
-  size_t length = label ? strlen(label) : 0;
-  if (length >= TIDE_LABEL_SIZE) length = TIDE_LABEL_SIZE - 1;
-  if (length) memcpy(timeline->label, label, length);
-  timeline->label[length] = 0;
-}
-
-static struct tide_timeline *make_timeline(struct tide_context *context, const char *label) {
+static struct tide_timeline *make_timeline(struct tide_context *context, const char *label,
+                                           const char *kind) {
   struct tide_timeline *timeline = tide_alloc(context->allocator, 1, sizeof *timeline);
   if (!timeline) return NULL;
   timeline->context = context;
-  timeline->number = tide_fetch_add((uint64_t *)&context->timelines, 1u);
   timeline->guard = &timeline->own_lock;
   timeline->fail_from = UINT64_MAX;
   timeline->lowest_broken = UINT64_MAX;
   timeline->references = timeline->owners = 1;
-  set_label(timeline, label);
+  timeline->number = tide_context_number(context);
+  tide_label_name(timeline->label, label, kind, timeline->number);
   return timeline;
 }
 
@@ -71,7 +65,7 @@ enum tide_status tide_timeline_make(struct tide_context *context,
   if (params->scope == TIDE_SCOPE_SYSTEM)
     return TIDE_UNSUPPORTED; /* tidemark/shared.h has such timelines: they need memory, and an owner
                               */
-  struct tide_timeline *timeline = make_timeline(context, params->label);
+  struct tide_timeline *timeline = make_timeline(context, params->label, "timeline");
   if (!timeline) return TIDE_NOMEM;
   timeline->scope = params->scope ? params->scope : TIDE_SCOPE_PROCESS;
   timeline->operations_only = params->operations_only;
@@ -89,9 +83,10 @@ enum tide_status tide_timeline_make(struct tide_context *context,
 }
 
 enum tide_status tide_timeline_create_sourced(struct tide_context *context, const char *label,
+                                              const char *kind,
                                               const struct tide_record_source *source, void *self,
                                               struct tide_timeline **out_timeline) {
-  struct tide_timeline *timeline = make_timeline(context, label);
+  struct tide_timeline *timeline = make_timeline(context, label, kind);
   if (!timeline) return TIDE_NOMEM;
   timeline->scope = TIDE_SCOPE_PROCESS;
   timeline->operations_only = true;

@@ -15,14 +15,13 @@
 #define TIDE_TIMELINE_TIMELINE_STATE_H
 
 #include "base/counter.h"
+#include "base/label.h"
 #include "base/lock.h"
 #include "base/alloc.h"
 #include "base/tree.h"
 #include "causal/context_state.h"
 #include "tidemark/timeline.h"
 #include "timeline/cause.h"
-
-#define TIDE_LABEL_SIZE 32
 
 /* A value that a submitted operation will signal. Lives in the operation. */
 struct tide_record {
@@ -230,8 +229,9 @@ enum tide_status tide_timeline_make(struct tide_context *context,
 /* Returns the notifier that contains `owned`. */
 struct tide_notifier *tide_notifier_of(struct tide_owned *owned);
 /* Creates a progress timeline of sched: its guard is the scheduler's lock, its records come from a
- * source. */
+ * source. Without a label, `kind` and a number are its name. */
 enum tide_status tide_timeline_create_sourced(struct tide_context *context, const char *label,
+                                              const char *kind,
                                               const struct tide_record_source *source, void *self,
                                               struct tide_timeline **out_timeline);
 
@@ -249,6 +249,13 @@ static inline struct tide_record *tide_timeline_pending(const struct tide_timeli
   struct tide_tree_node *node = tide_tree_at_least(&timeline->pending, value);
   if (node && tide_timeline_has_failed(timeline, node->key)) return NULL;
   return (struct tide_record *)(void *)node;
+}
+
+/* Returns the newest value that is reached or pending, also in the failed part. */
+static inline uint64_t tide_timeline_newest(const struct tide_timeline *timeline) {
+  uint64_t value = tide_load_acquire(&timeline->reached.value);
+  const struct tide_tree_node *pending = timeline->pending.last;
+  return pending && pending->key > value ? pending->key : value;
 }
 
 /* Finds the record of a reached value. False: nothing is known (initial value, or external). */
@@ -303,21 +310,29 @@ struct tide_cause *tide_timeline_cause_locked(struct tide_timeline *timeline);
 
 /* ---- waiting ---- */
 
-/* Counts the threads that block until a value is reached: while there are any, workers do not wait
- * for operations to form batches. (Not counted under the explorer of interleavings, where every
- * access is one more to explore.) */
-static inline void tide_waiting_count(struct tide_context *context, uint32_t more) {
+/* Count the threads that block until a value is reached. While there are any, workers do not wait
+ * for operations to form batches, and the context is not destroyed: the end is a thread's last
+ * touch of the context and its objects. Counts may nest. (Not under the explorer of interleavings,
+ * where every access is one more to explore.) */
+#define TIDE_WAITING_AWAITED                                                                       \
+  (1u << 31) /* a bit of context->waiting: a thread awaits the others                              \
+              */
+static inline void tide_waiting_begin(struct tide_context *context) {
 #ifdef TIDE_INTERLEAVE
-  (void)context, (void)more;
+  (void)context;
 #else
-  tide_fetch_add((uint32_t *)&context->waiting, more);
+  tide_fetch_add(&context->waiting, 1u);
 #endif
 }
-static inline void tide_waiting_begin(struct tide_context *context) {
-  tide_waiting_count(context, 1u);
-}
 static inline void tide_waiting_end(struct tide_context *context) {
-  tide_waiting_count(context, -1u);
+#ifdef TIDE_INTERLEAVE
+  (void)context;
+#else
+  const struct tide_platform *platform = context->platform;
+  uint32_t *waiting = &context->waiting;
+  if (__builtin_expect(tide_fetch_sub(waiting, 1u) & TIDE_WAITING_AWAITED, 0))
+    platform->wake(platform->self, waiting, UINT32_MAX);
+#endif
 }
 
 /* Has a thread listen for this timeline's values; NULL: the thread ends. The thread lives as long
@@ -366,9 +381,6 @@ static inline bool tide_timeline_forget_locked(struct tide_timeline *timeline,
   return tide_counter_remove(&timeline->reached, node);
 }
 bool tide_timeline_forget_promise_locked(struct tide_timeline *timeline, struct tide_node *node);
-
-/* An event for check mode alone: a timeline was made, perhaps at the address of a former one. */
-#define TIDE_EVENT_MADE ((enum tide_event_kind)100)
 
 void tide_timeline_emit(const struct tide_timeline *timeline, enum tide_event_kind kind,
                         uint64_t value, tide_axis axis, uint64_t epoch,

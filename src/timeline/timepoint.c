@@ -8,8 +8,8 @@
 struct tide_notifier {
   struct tide_context *context;
   struct tide_owned owned;
-  struct tide_notifier *next; /* the context's next notifier; guarded by the callbacks' lock */
-  uint32_t number;            /* unique in the context */
+  struct tide_tree_node in_all; /* deferred->notifiers; guarded by the callbacks' lock */
+  uint32_t number;              /* unique in the context */
   struct tide_lock lock;
   struct tide_deferred_call *first, **last; /* calls of timepoints; their `run` is not used */
   int descriptor;
@@ -48,6 +48,7 @@ static inline struct tide_context *context_of(uintptr_t callbacks) {
 /* The node's `own`: TIDE_POINT_HELD, and the number of the timepoint's notifier. So cancel reads no
  * memory that may be gone once the call has run. */
 #define OWN_NOTIFIER(number) ((number) << 1)
+#define NUMBER_OF(own) ((uint64_t)((own) >> 1))
 
 static inline bool is_notified(const struct tide_point_waiter *waiter) {
   return waiter->node.own > TIDE_POINT_HELD;
@@ -55,12 +56,10 @@ static inline bool is_notified(const struct tide_point_waiter *waiter) {
 static struct tide_notifier *notifier_of(struct tide_deferred *deferred,
                                          const struct tide_point_waiter *waiter) {
   tide_lock_take(&deferred->lock, deferred->platform);
-  struct tide_notifier *notifier = deferred->notifiers;
-  while (notifier && OWN_NOTIFIER(notifier->number) != (waiter->node.own & ~TIDE_POINT_HELD))
-    notifier = notifier->next;
+  struct tide_tree_node *at = tide_tree_at_least(&deferred->notifiers, NUMBER_OF(waiter->node.own));
   tide_lock_give(&deferred->lock);
-  TIDE_ASSERT(notifier); /* a notifier outlives its calls */
-  return notifier;
+  TIDE_ASSERT(at && at->key == NUMBER_OF(waiter->node.own)); /* a notifier outlives its calls */
+  return TIDE_CONTAINER(at, struct tide_notifier, in_all);
 }
 
 bool tide_timepoint_fits(const struct tide_timepoint *timepoint, struct tide_context *context) {
@@ -290,8 +289,8 @@ enum tide_status tide_notifier_create(struct tide_context *context,
   struct tide_deferred *deferred = context->deferred;
   tide_lock_take(&deferred->lock, deferred->platform);
   notifier->number = ++deferred->notifier_number;
-  notifier->next = deferred->notifiers;
-  deferred->notifiers = notifier;
+  bool is_new = tide_tree_insert(&deferred->notifiers, &notifier->in_all, notifier->number);
+  TIDE_ASSERT(is_new);
   tide_lock_give(&deferred->lock);
   tide_context_own(context, TIDE_OWNED_NOTIFIER, &notifier->owned, &owned_ops);
   *out_notifier = notifier;
@@ -305,9 +304,7 @@ void tide_notifier_destroy(struct tide_notifier *notifier) {
   TIDE_ASSERT(!notifier->first);
   tide_context_disown(context, &notifier->owned);
   tide_lock_take(&deferred->lock, deferred->platform);
-  struct tide_notifier **at = &deferred->notifiers;
-  while (*at != notifier) at = &(*at)->next;
-  *at = notifier->next;
+  tide_tree_remove(&deferred->notifiers, &notifier->in_all);
   tide_lock_give(&deferred->lock);
   context->platform->notify_close(context->platform->self, notifier->descriptor);
   tide_free(context->allocator, notifier, 1, sizeof *notifier);

@@ -264,24 +264,37 @@ enum tide_status tide_wait_any_init(struct tide_wait_any_set *set, struct tide_w
   return init_set(set, points, count, false);
 }
 
-enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set, uint64_t deadline,
-                                    size_t *out_index) {
+/* Blocks until the set is latched. False if the deadline has passed before. */
+static bool await_latch(struct tide_wait_any_set *set, struct tide_context *context,
+                        uint64_t deadline) {
+  const struct tide_platform *platform = context->platform;
   for (;;) {
     uint32_t word = tide_load_acquire(&set->word);
-    if (word == SET_LATCHED) break;
-    if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
+    if (word == SET_LATCHED) return true;
     if (word == SET_OPEN && !tide_compare_exchange(&set->word, &word, SET_SLEPT_ON)) continue;
-    /* Not latched, so the set holds all its timelines. */
-    struct tide_context *context = set->points[0].timeline->context;
-    const struct tide_platform *platform = context->platform;
-    tide_waiting_begin(context);
     struct tide_body_frame *frame =
         tide_body_blocks(context->blocked, platform, set->points, set->count);
     platform->wait(platform->self, &set->word, SET_SLEPT_ON, deadline);
     tide_body_unblocks(context->blocked, platform, frame);
+    if (tide_load_acquire(&set->word) == SET_LATCHED) return true;
+    if (deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline) return false;
+  }
+}
+
+static inline bool is_latched(const struct tide_wait_any_set *set) {
+  return tide_load_acquire(&set->word) == SET_LATCHED;
+}
+
+enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set, uint64_t deadline,
+                                    size_t *out_index) {
+  if (!is_latched(set)) {
+    if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
+    /* Not latched, so the set holds all its timelines. */
+    struct tide_context *context = set->points[0].timeline->context;
+    tide_waiting_begin(context);
+    bool in_time = await_latch(set, context, deadline);
     tide_waiting_end(context);
-    if (tide_load_acquire(&set->word) == SET_LATCHED) break;
-    if (deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline) return TIDE_TIMEOUT;
+    if (!in_time) return TIDE_TIMEOUT;
   }
   if (out_index) *out_index = set->winner;
   return (enum tide_status)set->status;
@@ -337,15 +350,17 @@ static enum tide_status wait_several(struct tide_wait_point *points, size_t coun
   struct tide_wait_any_set set;
   enum tide_status status = init_set(&set, points, count, all);
   if (status != TIDE_OK) return status;
-  size_t index = 0;
-  status = tide_wait_any_wait(&set, deadline, &index);
-  if (status == TIDE_OK) emit_reached(&set, all, index);
+  bool latched = is_latched(&set), blocks = !latched && deadline != TIDE_NOW;
+  /* Not latched, so the set holds all its timelines. */
+  struct tide_context *context = blocks ? points[0].timeline->context : NULL;
+  if (blocks) tide_waiting_begin(context);
+  if (blocks) latched = await_latch(&set, context, deadline);
+  if (latched && set.status == TIDE_OK) emit_reached(&set, all, set.winner);
   tide_wait_any_fini(&set);
-  if (status == TIDE_TIMEOUT && tide_load_acquire(&set.word) == SET_LATCHED) {
-    status = (enum tide_status)set.status; /* the set was latched after the deadline */
-    index = set.winner;
-  }
-  if (out_index) *out_index = index;
+  /* The set may have been latched after the deadline. */
+  if (out_index) *out_index = is_latched(&set) ? set.winner : 0;
+  status = is_latched(&set) ? (enum tide_status)set.status : TIDE_TIMEOUT;
+  if (blocks) tide_waiting_end(context);
   return status;
 }
 

@@ -24,8 +24,9 @@ struct tide_wait_set {
   struct tide_lock lock;
   struct tide_node *free;
   struct tide_fired ready;
-  uint32_t word;     /* counts arrivals; the waiting thread sleeps on it */
+  uint32_t word;     /* counts arrivals, and the end; the waiting thread sleeps on it */
   uint32_t sleeping; /* 1 while a thread may sleep */
+  bool ended;        /* the context is being destroyed */
   uint32_t capacity;
   struct member *members;
 };
@@ -38,10 +39,19 @@ static void lock_set(struct tide_wait_set *set) {
   tide_lock_take(&set->lock, set->context->platform);
 }
 
+static void end_owned(struct tide_owned *owned) {
+  struct tide_wait_set *set = TIDE_CONTAINER(owned, struct tide_wait_set, owned);
+  const struct tide_platform *platform = set->context->platform;
+  lock_set(set);
+  set->ended = true;
+  tide_store_release(&set->word, set->word + 1);
+  tide_lock_give(&set->lock);
+  platform->wake(platform->self, &set->word, UINT32_MAX);
+}
 static void destroy_owned(struct tide_owned *owned) {
   tide_wait_set_destroy(TIDE_CONTAINER(owned, struct tide_wait_set, owned));
 }
-static const struct tide_owned_ops owned_ops = {.destroy = destroy_owned};
+static const struct tide_owned_ops owned_ops = {.end = end_owned, .destroy = destroy_owned};
 
 enum tide_status tide_wait_set_create(struct tide_context *context, uint32_t capacity,
                                       struct tide_wait_set **out_set) {
@@ -147,36 +157,56 @@ static size_t take_ready(struct tide_wait_set *set, struct tide_wait_ready *read
 
 #define BATCH 16
 
-enum tide_status tide_wait_set_wait(struct tide_wait_set *set, struct tide_wait_ready *ready,
-                                    size_t size, uint64_t deadline, size_t *out_count) {
-  const struct tide_platform *platform = set->context->platform;
+/* Takes up to `size` ready members. TIDE_TIMEOUT: none is ready, and the thread may sleep until the
+ * word differs from *out_word; TIDE_CANCELLED: nor will one be. */
+static enum tide_status take_all_ready(struct tide_wait_set *set, struct tide_wait_ready *ready,
+                                       size_t size, size_t *out_count, uint32_t *out_word) {
   struct tide_timeline *release[BATCH];
-  if (size == 0) return TIDE_INVALID;
+  size_t count = 0, taken;
+  bool ended;
+  do {
+    size_t most = size - count < BATCH ? size - count : BATCH;
+    lock_set(set);
+    taken = take_ready(set, ready + count, most, release);
+    *out_word = set->word;
+    ended = set->ended;
+    set->sleeping = count + taken == 0;
+    tide_lock_give(&set->lock);
+    for (size_t i = 0; i < taken; i++) tide_timeline_let_go(release[i]);
+    count += taken;
+  } while (taken == BATCH && count < size);
+  *out_count = count;
+  if (count) return TIDE_OK;
+  return ended ? TIDE_CANCELLED : TIDE_TIMEOUT;
+}
+
+static enum tide_status await_ready(struct tide_wait_set *set, struct tide_wait_ready *ready,
+                                    size_t size, uint64_t deadline, size_t *out_count,
+                                    uint32_t word) {
+  const struct tide_platform *platform = set->context->platform;
   for (;;) {
-    size_t count = 0, taken;
-    uint32_t word;
-    do {
-      size_t most = size - count < BATCH ? size - count : BATCH;
-      lock_set(set);
-      taken = take_ready(set, ready + count, most, release);
-      word = set->word;
-      set->sleeping = count + taken == 0;
-      tide_lock_give(&set->lock);
-      for (size_t i = 0; i < taken; i++) tide_timeline_let_go(release[i]);
-      count += taken;
-    } while (taken == BATCH && count < size);
-    *out_count = count;
-    if (count) return TIDE_OK;
-    if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
-    tide_waiting_begin(set->context);
     struct tide_body_frame *frame = tide_body_blocks(set->context->blocked, platform, NULL, 0);
     platform->wait(platform->self, &set->word, word, deadline);
     tide_body_unblocks(set->context->blocked, platform, frame);
-    tide_waiting_end(set->context);
     if (tide_load_acquire(&set->word) == word && deadline != TIDE_FOREVER &&
         platform->now(platform->self) >= deadline)
       return TIDE_TIMEOUT;
+    enum tide_status status = take_all_ready(set, ready, size, out_count, &word);
+    if (status != TIDE_TIMEOUT) return status;
   }
+}
+
+enum tide_status tide_wait_set_wait(struct tide_wait_set *set, struct tide_wait_ready *ready,
+                                    size_t size, uint64_t deadline, size_t *out_count) {
+  uint32_t word;
+  if (size == 0) return TIDE_INVALID;
+  enum tide_status status = take_all_ready(set, ready, size, out_count, &word);
+  if (status != TIDE_TIMEOUT || deadline == TIDE_NOW) return status;
+  struct tide_context *context = set->context;
+  tide_waiting_begin(context);
+  status = await_ready(set, ready, size, deadline, out_count, word);
+  tide_waiting_end(context);
+  return status;
 }
 
 void tide_wait_set_destroy(struct tide_wait_set *set) {

@@ -1,6 +1,8 @@
 /* Crews: creation, destruction, and the assignment of jobs. */
 #include "base/check.h"
+#include "base/label.h"
 #include "base/params.h"
+#include "base/text.h"
 #include "wic/fiber_crew.h"
 #include "base/alloc.h"
 
@@ -86,8 +88,10 @@ static void crew_free(struct tide_crew *crew) {
 }
 
 static void set_label(struct tide_crew *crew, const char *label) {
-  if (!label) label = "carrier";
-  for (size_t i = 0; i + 1 < sizeof crew->label && label[i]; i++) crew->label[i] = label[i];
+  char whole[TIDE_LABEL_SIZE];
+  tide_label_copy(whole, label && label[0] ? label : "carrier");
+  memcpy(crew->label, whole, sizeof crew->label - 1);
+  tide_text_trim(crew->label);
 }
 
 static enum tide_status make_crew(struct tide_context *context, uint32_t carriers, uint32_t fibers,

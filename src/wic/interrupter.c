@@ -312,28 +312,6 @@ static void forget_tags(struct tide_message *message) {
   }
 }
 
-static bool is_free(const struct tide_message *message) {
-  struct tide_lock *lock = tide_medium_enter(message->medium);
-  bool is = message->state == TIDE_MESSAGE_FREE;
-  tide_lock_give(lock);
-  return is;
-}
-
-void tide_message_forget(struct tide_message *message) {
-  struct tide_medium *medium = message->medium;
-  struct tide_lock *lock = tide_medium_enter(medium);
-  TIDE_ASSERT(message->state == TIDE_MESSAGE_FREE || message->finished);
-  bool held = message->holds > 0; /* else the message is free, or being freed */
-  message->holds += held;
-  tide_lock_give(lock);
-  if (held) {
-    forget_tags(message);
-    tide_message_done_with(message);
-  }
-  /* Waits for tag callbacks that are running. */
-  while (!is_free(message)) medium->platform->yield(medium->platform->self);
-}
-
 /* True if the source is being copied, or will be. A copy that the monitor has not begun is
  * cancelled. The caller holds the lock. */
 static bool is_copied(struct tide_message *message) {
@@ -366,19 +344,23 @@ static void import_tags(const struct tide_message *message, struct tide_position
   }
 }
 
-enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_request *request,
-                                     struct tide_position *position) {
-  if (request->private_words[0] >= medium->message_count) return TIDE_INVALID;
-  struct tide_message *message = message_of(medium, request);
+/* Ends the consumer's part in a message. TIDE_INVALID: it has ended already. `request` (may be
+ * NULL) gets the times of its wait. */
+static enum tide_status finish_message(struct tide_message *message, uint64_t generation,
+                                       struct tide_request *request,
+                                       struct tide_position *position) {
+  struct tide_medium *medium = message->medium;
   struct tide_lock *lock = tide_medium_enter(medium);
-  if (message->generation != request->private_words[1] || message->finished ||
+  if (message->generation != generation || message->finished ||
       message->state == TIDE_MESSAGE_FREE) {
     tide_lock_give(lock);
     return TIDE_INVALID;
   }
   message->finished = true;
-  request->stalled = message->stalled_at;
-  request->resumed = message->resumed_at;
+  if (request) {
+    request->stalled = message->stalled_at;
+    request->resumed = message->resumed_at;
+  }
   bool missing = message->state == TIDE_MESSAGE_WAITING || message->state == TIDE_MESSAGE_AVAILABLE;
   if (message->state == TIDE_MESSAGE_WAITING) {
     message->state = TIDE_MESSAGE_FAILED;
@@ -400,6 +382,12 @@ enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_req
   return status;
 }
 
+enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_request *request,
+                                     struct tide_position *position) {
+  if (request->private_words[0] >= medium->message_count) return TIDE_INVALID;
+  return finish_message(message_of(medium, request), request->private_words[1], request, position);
+}
+
 enum tide_status tide_request_fail(struct tide_medium *medium, struct tide_request *request,
                                    enum tide_status status) {
   if (status == TIDE_OK || (unsigned)status >= TIDE_STATUS_COUNT ||
@@ -407,4 +395,27 @@ enum tide_status tide_request_fail(struct tide_medium *medium, struct tide_reque
     return TIDE_INVALID;
   struct tide_message *message = message_of(medium, request);
   return tide_message_fail(message, request->private_words[1], status) ? TIDE_OK : TIDE_VALUE;
+}
+
+static bool is_free(const struct tide_message *message) {
+  struct tide_lock *lock = tide_medium_enter(message->medium);
+  bool is = message->state == TIDE_MESSAGE_FREE;
+  tide_lock_give(lock);
+  return is;
+}
+
+void tide_message_forget(struct tide_message *message) {
+  struct tide_medium *medium = message->medium;
+  struct tide_lock *lock = tide_medium_enter(medium);
+  uint64_t generation = message->generation;
+  bool held = message->holds > 0; /* else the message is free, or being freed */
+  message->holds += held;
+  tide_lock_give(lock);
+  if (held) {
+    (void)finish_message(message, generation, NULL, NULL);
+    forget_tags(message);
+    tide_message_done_with(message);
+  }
+  /* Waits for tag callbacks that are running. */
+  while (!is_free(message)) medium->platform->yield(medium->platform->self);
 }

@@ -47,12 +47,6 @@ static enum tide_status make_tables(struct tide_context *context, struct tide_me
                            &medium->runs);
 }
 
-static void copy_label(struct tide_medium *medium, const char *label) {
-  size_t length = label ? strlen(label) : 0;
-  if (length >= sizeof medium->label) length = sizeof medium->label - 1;
-  if (length) memcpy(medium->label, label, length);
-}
-
 static struct tide_medium *medium_of(struct tide_owned *owned) {
   return TIDE_CONTAINER(owned, struct tide_medium, owned);
 }
@@ -95,7 +89,7 @@ enum tide_status tide_medium_create(struct tide_context *context,
   tide_list_init(&medium->free);
   tide_list_init(&medium->ready);
   tide_list_init(&medium->ahead);
-  copy_label(medium, params->label);
+  tide_label_name(medium->label, params->label, "medium", tide_context_number(context));
   enum tide_status status = make_tables(context, medium, params->paper_tree);
   if (status == TIDE_OK)
     status = tide_region_open(&medium->region, "tidemark-medium",

@@ -20,6 +20,7 @@
 #define TIDE_WIC_MEDIUM_H
 
 #include "base/counter.h"
+#include "base/label.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "tidemark/wic.h"
@@ -90,7 +91,7 @@ struct tide_medium {
   enum tide_medium_engine engine;
   void (*stray)(void *user, const void *address);
   void *user;
-  char label[32];
+  char label[TIDE_LABEL_SIZE];
   struct tide_region region;
 
   pthread_mutex_t giving;
@@ -150,8 +151,8 @@ static inline void tide_message_note_end(struct tide_message *message) {
 /* ---- interrupter.c ---- */
 /* Drops one reference; the last one frees the message and its pages. Call without the lock. */
 void tide_message_done_with(struct tide_message *message);
-/* Cancels the message's pending tags and waits until the message is free. Called when the medium is
- * destroyed. */
+/* Finishes a message that its consumer has left, cancels its pending tags and waits until it is
+ * free. Called when the medium is destroyed. */
 void tide_message_forget(struct tide_message *message);
 /* Marks pages that no message has as used, since they are mapped. The caller holds the lock. */
 void tide_medium_note_used(struct tide_medium *medium, uint32_t page, uint32_t count);

@@ -49,7 +49,7 @@ static int left_of_clients(struct tide_service *service) {
   LEFT(service->orphan_bytes);
   LEFT(grants);
   LEFT(places);
-  LEFT(slots - (TIDE_BROKEN_POINTS - 1)); /* the service's own */
+  LEFT(slots - TIDE_ENDED_POINTS); /* the service's own */
   LEFT(points->part_count - points->free_cells);
   LEFT(points->part_count - points->free_groups);
   LEFT(points->orphans);

@@ -64,7 +64,7 @@ struct waits {
   int calls;
   enum tide_status heard;
 };
-static void hear(void *user, enum tide_status status) {
+static void hear_end(void *user, enum tide_status status) {
   struct waits *w = user;
   w->calls++;
   w->heard = status;
@@ -84,7 +84,7 @@ static void waits_begin(struct waits *w, const struct rig *r, const struct owner
                                            .retires = &w->gone_on,
                                            .retire_count = 1};
   CHECK_OK(tide_session_submit(w->p.s, w->p.channel, &despite));
-  CHECK_OK(tide_session_when_complete(w->p.s, w->point, hear, w, NULL));
+  CHECK_OK(tide_session_when_complete(w->p.s, w->point, hear_end, w, NULL));
   peer_sync(&w->p);
   CHECK_STATUS(tide_session_query(w->p.s, w->point), TIDE_TIMEOUT);
 }
@@ -181,7 +181,7 @@ TEST(a34_service_restarts) {
     rig_open(&r, NULL);
     peer_open(&p, &r, 64);
     struct tide_point point = peer_promise(&p, p.hosts);
-    CHECK_OK(tide_session_when_complete(p.s, point, hear, &w, NULL));
+    CHECK_OK(tide_session_when_complete(p.s, point, hear_end, &w, NULL));
     peer_sync(&p);
     CHECK(kill(r.server, SIGKILL) == 0 && waitpid(r.server, NULL, 0) == r.server);
     CHECK_STATUS(tide_session_wait(p.s, point, rig_in(9000)), TIDE_LOST);

@@ -80,3 +80,9 @@ rm -r "$folder"
 # Short enough to be read at once.
 long=$(wc -l examples/*.c examples/vulkan/adopt.c examples/vulkan/kept.c | awk '$2 != "total" && $1 >= 60 {print $2}')
 if [ -z "$long" ]; then echo "PASS under_60_lines"; else echo "FAIL under_60_lines: $long"; fi
+
+# The first example after hello is a small one, and none destroys what its context destroys.
+used=$(grep -o 'tide_[a-z_]*(' examples/two_queues.c | sort -u | wc -l)
+if [ "$used" -le 10 ]; then echo "PASS two_queues_uses_few"; else echo "FAIL two_queues_uses_few: $used functions"; fi
+destroyed=$(grep -no 'tide_[a-z]*_\(destroy\|close\)(' examples/*.c examples/vulkan/adopt.c examples/vulkan/kept.c | grep -v tide_context_destroy)
+if [ -z "$destroyed" ]; then echo "PASS context_destroys"; else echo "FAIL context_destroys: $destroyed"; fi

@@ -1,5 +1,7 @@
 # tidemark demo compositor: processes that share a service, one of them hostile, some of them killed.
 : "${BUILD:?}" "${TIDEMARK:?}"
+# shellcheck source=tests/wait.sh
+. tests/wait.sh
 work=$BUILD/demo
 rm -rf "$work"
 mkdir -p "$work"
@@ -76,7 +78,7 @@ if "$BUILD/example-compositor" --size 128x96 --frames 12 --out frames >said 2>&1
 else fail alone "exit status $?"; fi
 "$TIDEMARK" serve --socket "$work/socket" >served 2>&1 &
 server=$!
-for i in $(seq 1000); do [ -S socket ] || sleep 0.01; done
+wait_until shows served 'serves at'
 if demo 0 --check --socket "$work/socket" && demo 0 --kill photo@20 --socket "$work/socket" &&
   demo 0 --socket "$work/socket" && [ "$(hash)" = "$one" ]; then pass served
 else fail served "exit status $status"; fi

@@ -214,7 +214,7 @@ block() { # number, kind, line
     return
   fi
   # A build beside other tests would take the tool from them.
-  if grep -q '^\$ \./run' "$at.text" && ! ninja -n -C "$BUILD" tidemark | grep -q 'no work to do'; then
+  if grep -q '^\$ \./run' "$at.text" && ! ninja -n -C "$BUILD" product | grep -q 'no work to do'; then
     echo "SKIP $name: the sources have changed since they were built"
     return
   fi

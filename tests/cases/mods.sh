@@ -126,6 +126,45 @@ says stdin_place 1 '<stdin>:1:1: error' sh -c 'echo "=" | "$0" mods check' "$TID
 says not_produced 1 'was not produced' sh -c 'echo "// expected-error@+1 {{no}}" | "$0" mods check --verify-diagnostics -' "$TIDEMARK"
 says unexpected 1 'unexpected error' sh -c 'echo "=" | "$0" mods check --verify-diagnostics -' "$TIDEMARK"
 
+# Errors and what is printed have bounds, whatever the text has.
+many() { # how many
+  echo 'func.func @f(%x: i32) {'
+  awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "  %%v%d = arith.addi %%x, %%u%d : i32\n", i, i }'
+  printf '  func.return\n}\n'
+}
+many 5000 >"$work/many.mlir"
+# told OPTIONS…: how many errors have a place.
+told() { "$TIDEMARK" mods check "$@" "$work/many.mlir" 2>"$work/many.err"; grep -c 'many.mlir:[0-9]*:[0-9]*: error' "$work/many.err"; }
+bounded() { # name, wanted, options
+  name=$1 want=$2
+  shift 2
+  got=$(told "$@")
+  [ "$got" = "$want" ] && echo "PASS $name" || fail "$got errors are told, not $want"
+}
+bounded errors_20 20
+bounded errors_3 3 --errors 3
+bounded errors_all 5000 --errors 0
+says errors_more 1 '4980 more errors' "$TIDEMARK" mods check "$work/many.mlir"
+says errors_wrong 2 'not one of its values' "$TIDEMARK" mods check --errors some "$work/many.mlir"
+# bomb SIGIL FIRST BEFORE BETWEEN BEHIND: aliases of eight each, seven levels.
+bomb() {
+  echo "$1a0 = $2"
+  for level in 1 2 3 4 5 6 7 8; do
+    item=$1a$((level - 1))
+    echo "$1a$level = $3$item$4$item$4$item$4$item$4$item$4$item$4$item$4$item$5"
+  done
+}
+{ bomb '#' '[0]' '[' ', ' ']'; echo 'module attributes {some.thing = #a8} {}'; } >"$work/bomb.mlir"
+says bomb_attribute 1 'parts when its aliases are spelled out' "$TIDEMARK" mods opt "$work/bomb.mlir"
+{ bomb '!' 'i32' '(' ', ' ') -> ()'; echo 'func.func private @f(!a8)'; } >"$work/bomb.mlir"
+says bomb_type 1 'parts when its aliases are spelled out' "$TIDEMARK" mods opt "$work/bomb.mlir"
+{ bomb '#' '[0]' '[' ', ' ']' | head -7; awk 'BEGIN { for (i = 0; i < 200; i++) print "func.func private @f" i "() attributes {some.thing = #a6}" }'; } >"$work/bomb.mlir"
+name=bomb_accepted
+"$TIDEMARK" mods check "$work/bomb.mlir" && echo "PASS $name" || fail "is refused"
+says bomb_everywhere 1 'too long when its aliases are spelled out' "$TIDEMARK" mods opt "$work/bomb.mlir"
+{ bomb '!' 'i32' 'tuple<' ', ' '>' | sed -n 1,8p; echo 'func.func private @f(!a7)'; } >"$work/bomb.mlir"
+says bomb_opaque 1 'bytes when its aliases are spelled out' "$TIDEMARK" mods opt "$work/bomb.mlir"
+
 # An error is told where loc(…) says that its operation comes from, and who called that.
 at() {
   printf 'func.func @f(%%a: i32, %%l: i64) {\n "arith.addi"(%%a, %%l) : (i32, i64) -> i32 loc(%s)\n func.return\n}\n#in = loc("in.cu":3:4)\n#far = loc(callsite(#in at callsite("out.cu":5:6 at "main"("main.cu":7:8))))\n' "$1" >"$work/at.mlir"

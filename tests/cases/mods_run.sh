@@ -33,6 +33,27 @@ if "$TIDEMARK" mods run examples/mods/gemm.mlir --grid 4 --cluster 2x1 --explore
 else
   echo "FAIL gemm: $(head -c 300 "$dir/out")"
 fi
+# What MLIR leaves undefined is an error with its place, also where the host's processor has a result.
+undefined() { # operation, type, a, b, what is said; nothing: it runs
+  printf 'gpu.module @m {\n gpu.func @k(%%a: %s, %%b: %s) kernel {\n  %%0 = arith.%s %%a, %%b : %s\n  gpu.return\n }\n}\n' "$2" "$2" "$1" "$2" >"$dir/undefined.mlir"
+  "$TIDEMARK" mods run "$dir/undefined.mlir" --block 1 --arg "a=$3" --arg "b=$4" >"$dir/out" 2>&1 && status=0 || status=$?
+  if [ "$status" = "$([ -z "$5" ] && echo 0 || echo 1)" ] && { [ -z "$5" ] || grep -q "undefined.mlir:3:8: error: 'arith.$1' op $5" "$dir/out"; }; then echo "PASS undefined $1 $2 $3 $4"
+  else echo "FAIL undefined $1 $2 $3 $4: exit status $status, $(head -c 300 "$dir/out")"; fi
+}
+for operation in divsi remsi ceildivsi floordivsi; do
+  undefined $operation i32 -2147483648 -1 'divides the smallest number by -1'
+  undefined $operation i8 -128 -1 'divides the smallest number by -1'
+  undefined $operation i64 -9223372036854775808 -1 'divides the smallest number by -1'
+  undefined $operation i32 7 0 'divides by zero'
+  undefined $operation i32 -2147483647 -1 ''
+done
+undefined divui i32 -2147483648 -1 ''
+for operation in shli shrsi shrui; do
+  undefined $operation i32 -7 32 'shifts by the width of its type or more'
+  undefined $operation i16 -7 -1 'shifts by the width of its type or more'
+  undefined $operation i64 -7 64 'shifts by the width of its type or more'
+  undefined $operation i32 -7 31 ''
+done
 # Stream-K: tiles in two pieces, tiles in four (a first, two in the middle, a last), and grids that split nothing.
 four='--arg m=1 --arg n=1 --arg A=f32[4x64]random --arg B=f32[64x8]random --arg C=f32[4x8]zero'
 streamk() { # name, file, words

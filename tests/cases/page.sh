@@ -9,7 +9,7 @@ python3 -B tests/cases/page_requests.py "$TIDEMARK" "$BUILD/page"
 status=$?
 
 # From another folder, whose file it shows. A build beside other tests would take the tool from them.
-if grep -q '^-Duntil=.' "$BUILD/.options" || ! ninja -n -C "$BUILD" tidemark | grep -q 'no work to do'; then
+if grep -q '^-Duntil=.' "$BUILD/.options" || ! ninja -n -C "$BUILD" product | grep -q 'no work to do'; then
   echo "SKIP run_view: the tool is not what ./run would build"
 else
   run=$PWD/run

@@ -1,6 +1,8 @@
 # What may never come: a system call that is refused for good, a FIFO that no process writes, an input without an
 # end, a stderr that stalls, a transfer that is stuck. Each ends, and says why; the limits are there against hangs only.
 : "${BUILD:?}" "${TIDEMARK:?}"
+# shellcheck source=tests/wait.sh
+. tests/wait.sh
 work=$BUILD/run_ends
 rm -rf "$work"
 mkdir -p "$work"
@@ -64,14 +66,23 @@ timeout $limit "$TIDEMARK" run copy.tide --input fifo >said 2>err
 ended fifo_image 'input fifo: it is no regular file' $?
 timeout $limit "$TIDEMARK" run copy.tide --plugin ./fifo >said 2>err
 ended fifo_plugin 'plugin ./fifo: it is no regular file' $?
-timeout $limit cat in.raw >fifo &
-timeout $limit "$TIDEMARK" run fifo.tide >said 2>err
+# The FIFO has a writer before the run looks, who goes once the run has it open, so that it ends.
+run_fed() { # FILE PROGRAM
+  exec 6<>fifo
+  "$TIDEMARK" run "$2" >said 2>err 6>&- &
+  child=$!
+  cat "$1" >&6 &
+  opens_it() { has_open $child '/fifo$' || is_over $child; }
+  wait_until opens_it
+  exec 6>&-
+  wait $child
+}
+run_fed in.raw fifo.tide
 status=$?
 if [ $status = 0 ] && cmp -s o/a.raw sevens; then pass fifo_with_writer; else fail fifo_with_writer "exit status $status: $(cat err)"; fi
 wait
 rm -rf o
-timeout $limit cat copy.tide >fifo &
-timeout $limit "$TIDEMARK" run fifo >said 2>err
+run_fed copy.tide fifo
 status=$?
 if [ $status = 0 ]; then pass fifo_with_program; else fail fifo_with_program "exit status $status: $(cat err)"; fi
 wait
@@ -103,7 +114,7 @@ timeout $limit "$TIDEMARK" run stuck.tide >said 2>err
 ended stuck_and_failed "^stuck.tide:15:1: operation failed: 'in.raw' is too short" $?
 "$TIDEMARK" run stuck.tide --go-on >said 2>err &
 child=$!
-sleep 0.4
+wait_until takes_signal $child 15 && wait_until has_open $child '/fifo$'
 kill -TERM $child
 wait $child
 status=$?
@@ -143,17 +154,14 @@ exec 9<>stalled
 head -c 65536 /dev/zero >&9 # a pipe takes no more
 "$TIDEMARK" run busy.tide 2>&9 >said &
 child=$!
-sleep 0.4
+wait_until takes_signal $child 3
 kill -QUIT $child # has something to say, and cannot
-sleep 0.2
+if grep -q . /proc/self/syscall 2>/dev/null; then wait_until is_writing_errors $child; fi
 kill -QUIT $child
 kill -TERM $child
-for turn in $(seq $((limit * 10))); do
-  kill -0 $child 2>/dev/null || break
-  sleep 0.1
-done
+wait_until is_over $child
 kill -KILL $child 2>/dev/null
 wait $child
 status=$?
 exec 9>&-
-if [ $status = 143 ]; then pass stalled_stderr; else fail stalled_stderr "exit status $status after $turn looks"; fi
+if [ $status = 143 ]; then pass stalled_stderr; else fail stalled_stderr "exit status $status"; fi

@@ -41,6 +41,17 @@ refused() {
   fi
 }
 
+# refused_by_all NAME: the commands that only simulate refuse NAME.tide in the same words.
+refused_by_all() {
+  "$TIDEMARK" run "$1.tide" >out 2>want
+  for command in explain sim; do
+    if "$TIDEMARK" $command "$1.tide" >out 2>err; then echo "FAIL $1_$command: exit status 0"
+    elif cmp -s want err; then echo "PASS $1_$command"
+    else echo "FAIL $1_$command: it said: $(cat err)"; fi
+  done
+  rm -f out want err
+}
+
 refused unknown_queue "^unknown_queue.tide:9:1: unknown queue 'x'" <<'E'
 x: fill b
 E
@@ -132,6 +143,12 @@ E
 refused device_cannot "^device_cannot.tide:9:1: device 'd' cannot do 'fill'" <<'E'
 f: fill b
 E
+refused_by_all device_cannot
+refused device_cannot_take "^device_cannot_take.tide:10:1: queue 'f' cannot take: its device works out of order" <<'E'
+q: fill b signal t = 1
+f: hash b, e take b
+E
+refused_by_all device_cannot_take
 refused unknown_parameter "unknown parameter 'x'" --set x=1 <<'E'
 q: fill b
 E
@@ -144,6 +161,7 @@ small: fill b wait t >= 1
 small: hash b, e
 q: spin 1 signal t = 1
 E
+refused_by_all full_for_ever
 
 : >empty.tide
 if "$TIDEMARK" run empty.tide 2>err; then echo "FAIL zero_bytes: exit status 0"

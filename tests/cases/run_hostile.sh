@@ -1,6 +1,8 @@
 # A shell that closes what a program expects to be open, outputs in odd places, folders that come and go:
 # nothing that was there is destroyed, nothing half-written is left.
 : "${BUILD:?}" "${TIDEMARK:?}"
+# shellcheck source=tests/wait.sh
+. tests/wait.sh
 work=$BUILD/run_hostile
 rm -rf "$work"
 mkdir -p "$work"
@@ -28,16 +30,25 @@ f: write one, 0, b wait t >= 1
 f: write two, 0, b wait t >= 1
 E
 
+# The same behind a gate: it goes on when 8 bytes come, and not before.
+sed 's/^queue f on d$/&\ndevice g file\nqueue gate on g\ntimeline open\nbuffer key 8\nfile in read "gate"/
+  s/^for i in 0..turns .*/gate: read in, 0, key signal open = 1/; s/^q: fill b, 7/& wait open >= 1/' slow.tide >gated.tide
+mkfifo gate
+exec 7<>gate
+open_gate() { printf 12345678 >&7; }
+has_outputs() { [ "$(ls -l "/proc/$1/fd" | grep -c -e '#[0-9]* (deleted)$' -e '/\.a\.raw\.')" = 2 ]; } # PID: open, without their names
+
 # ---- closed: the files that the program opens must not get the numbers 0, 1 and 2
 head -c 65536 /dev/zero | tr '\0' '\7' >sevens
-sed 's/ wait t >= 1$//' slow.tide >early.tide # writes before the message comes
+sed 's/^f: .*/f: write one, 0, b/; /write one, 0/{n;s/.*/f: write two, 0, b/}' gated.tide >early.tide # writes before the message comes
 "$TIDEMARK" run early.tide 2>&- >/dev/null &
 child=$!
-sleep 0.4
+wait_until takes_signal $child 3 && wait_until has_outputs $child
 kill -QUIT $child # has something to say
+open_gate
 wait $child
 status=$?
-if [ $status = 0 ] && ! grep -aq spin o/a.raw o/a.raw.2; then pass stderr_closed; else fail stderr_closed "exit status $status"; fi
+if [ $status = 0 ] && ! grep -aq operation o/a.raw o/a.raw.2; then pass stderr_closed; else fail stderr_closed "exit status $status"; fi
 rm -rf o
 "$TIDEMARK" run slow.tide --set turns=0 2>err >&-
 failed stdout_closed 'output could not be written' $?
@@ -48,19 +59,21 @@ rm -rf o
 
 # ---- the places of outputs
 mkdir o
-"$TIDEMARK" run slow.tide >said 2>err &
+"$TIDEMARK" run gated.tide >said 2>err &
 child=$!
-sleep 0.4
+wait_until has_outputs $child
 mkdir o/a.raw.2
+open_gate
 wait $child
-failed folder_in_the_way "^slow.tide:10:6: file 'two': cannot write 'o/a.raw.2': Is a directory" $?
+failed folder_in_the_way "^gated.tide:15:6: file 'two': cannot write 'o/a.raw.2': Is a directory" $?
 if [ "$(find o)" = "$(printf 'o\no/a.raw.2')" ]; then pass all_or_none; else fail all_or_none "$(find o)"; fi
 rm -rf o
 mkdir o
-"$TIDEMARK" run slow.tide >said 2>err &
+"$TIDEMARK" run gated.tide >said 2>err &
 child=$!
-sleep 0.4
+wait_until has_outputs $child
 rm -rf o
+open_gate
 wait $child
 status=$?
 if [ $status = 0 ] && cmp -s o/a.raw sevens; then pass folder_vanished; else fail folder_vanished "exit status $status: $(cat err)"; fi
@@ -98,11 +111,13 @@ if [ -p pipe ]; then pass pipe_is_spared; else fail pipe_is_spared "it is a file
 "$TIDEMARK" run own.tide --set turns=0 --trace ./own.tide >said 2>err
 failed trace_over_program 'trace ./own.tide: the program is in this file, or uses it' $?
 if cmp -s slow.tide own.tide; then pass program_is_spared_by_trace; else fail program_is_spared_by_trace "it is gone"; fi
+mkdir -p o
 "$TIDEMARK" run slow.tide --set turns=0 --trace o/a.raw >said 2>err
 failed trace_over_output 'trace o/a.raw: the program is in this file, or uses it' $?
 rm -rf o
 "$TIDEMARK" run slow.tide --set turns=0 --trace new/folder/t.json >said 2>err
-if [ $? = 0 ] && [ "$(find new -type f)" = new/folder/t.json ]; then pass trace_makes_folders; else fail trace_makes_folders "$(cat err)"; fi
+failed trace_makes_no_folder "cannot write 'new/folder/t.json': its folder 'new/folder': No such file or directory" $?
+if [ -e new ]; then fail trace_left_no_folder "$(find new)"; else pass trace_left_no_folder; fi
 printf 'device   c cpu\nqueue q on c\nq:   spin 1\n' >ugly.tide
 ln -s ugly.tide link.tide
 "$TIDEMARK" fmt --write link.tide 2>err
@@ -111,7 +126,8 @@ if [ $? = 0 ] && [ -L link.tide ] && "$TIDEMARK" fmt --check ugly.tide 2>err; th
 # ---- the user hangs up
 "$TIDEMARK" generate image large.raw --size 60000x60000 2>err &
 child=$!
-sleep 0.4
+begins_an_image() { exists large.raw*; }
+wait_until begins_an_image
 kill -HUP $child
 wait $child
 status=$?

@@ -1,5 +1,7 @@
 # tidemark run: what it finds, compares, writes and says.
 : "${BUILD:?}" "${TIDEMARK:?}"
+# shellcheck source=tests/wait.sh
+. tests/wait.sh
 work=$BUILD/run_modes
 source=$PWD
 rm -rf "$work"
@@ -88,7 +90,7 @@ q: fill b, 1 signal t = 1
 r: hash b, e signal u = 1
 E
 # The race is meant: ThreadSanitizer, which finds it too, is not to end the run.
-TSAN_OPTIONS="${TSAN_OPTIONS-} report_bugs=0" run missing_wait 1 --check && expect missing_wait "nothing orders them: add a wait for 't' >= 1" err
+TSAN_OPTIONS="${TSAN_OPTIONS-} report_bugs=0" run missing_wait 1 --check && expect missing_wait "nothing orders them: add to line 9: wait t >= 1" err
 expect findings_are_counted "1 ordering error" err
 
 # ---- outputs
@@ -182,7 +184,23 @@ run lanes 0 --paused --memory 321K --trace lanes.json && expect limit_in_the_tra
 "$TIDEMARK" explain lanes.tide >said 2>err &&
   if grep -q 'memory of\|recycled' said; then fail explain_enough "$(cat said)"; else pass explain_enough; fi
 run lanes 1 --memory 264K &&
-  expect limit_is_named "buffer 'in.3.' of 65536 bytes: out of memory: the limit \(--memory\) is 270336 bytes, and 262" err
+  expect limit_is_named "buffer 'in.3.' of 65536 bytes: out of memory: the limit \(--memory\) is 270336 bytes, of which 270336 are busy, 262248 in buffers" err
+
+program whole <<'E'
+scratch small[2] 3M
+scratch large 7M
+q: alloc small[*]
+q: fill small[0]
+q: fill small[1]
+q: free small[*]
+q: alloc large
+q: fill large
+q: free large
+E
+# The small ones' memory goes back once they have finished: in a paused run nothing does.
+run whole 0 --memory 12M --json && expect idle_memory_goes_back '"handed_out": 3' said
+run whole 1 --memory 12M --paused &&
+  expect busy_memory_is_named "buffer 'large' of 7340032 bytes: out of memory: the limit \(--memory\) is 12582912 bytes, of which 8388608 are busy, 65544 in buffers" err
 
 # ---- what waits for what comes later, what may be passed, what the host does
 program held <<'E'
@@ -288,7 +306,7 @@ if [ $? = 1 ] && grep -q 'ugly.tide' err; then pass fmt_check; else fail fmt_che
 
 # ---- signals
 program long <<'E'
-for i in 0..200 { q: spin 20000 signal t = i+1 }
+for i in 0..200 { q: spin 500000 signal t = i+1 }
 file out write "long.raw"
 r: fill b wait t >= 200 signal u = 1
 f: write out, 0, b wait u >= 1
@@ -296,13 +314,14 @@ E
 sed -i '/^file out/d; s/^buffer e 8/&\nfile out write "long.raw"/' long.tide
 "$TIDEMARK" run long.tide >said 2>err &
 child=$!
-sleep 1
-kill -QUIT $child
-sleep 1
+wait_until takes_signal $child 3
+waits_in_line="queue 'r': operation 'fill@[0-9:]*' (1) waits 't' >= 200"
+tells() { kill -QUIT $child && shows err "$waits_in_line"; } # asked again: the run may not have begun
+wait_until tells
 kill -INT $child
 wait $child
 status=$?
-expect sigquit_tells "queue 'r': operation 'fill@[0-9:]*' \(1\) waits 't' >= 200" err
+if shows err "$waits_in_line"; then pass sigquit_tells; else fail sigquit_tells "$(head -c 300 err)"; fi
 if [ $status = 130 ]; then pass sigint; else fail sigint "exit status $status"; fi
 if [ -z "$(find . -name '*long.raw*')" ]; then pass sigint_leaves_nothing; else fail sigint_leaves_nothing "$(find . -name '*long.raw*')"; fi
 

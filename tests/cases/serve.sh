@@ -1,22 +1,19 @@
 # tidemark serve and top: it serves, says who came, and goes without a trace.
 : "${BUILD:?}" "${TIDEMARK:?}"
+# shellcheck source=tests/wait.sh
+. tests/wait.sh
 work=$(mktemp -d)
 trap 'kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
 server=
 
 say() { if [ "$1" = 0 ]; then echo "PASS $2"; else echo "FAIL $2: $(head -c 300 "$work/err" | tr '\n' '|')"; fi; }
 
-wait_for() { # a file, for at most 10 s
-  for _ in $(seq 500); do
-    if [ -e "$1" ]; then return 0; fi
-    sleep 0.02
-  done
-  return 1
-}
+# Its path is there a little earlier than it listens, and its handlers are there when it says so.
+serves() { wait_until shows "$work/out" 'serves at'; }
 
 printf 'default priority 9\nuid x\n' >"$work/bad"
 "$TIDEMARK" serve --socket "$work/s" --config "$work/bad" >"$work/out" 2>"$work/err"
-[ $? = 1 ] && grep -q "bad:2:5: a uid is expected, not 'x'" "$work/err"
+[ $? = 1 ] && grep -q "bad:2:5: a uid from 0 to 4294967295 is expected, not 'x'" "$work/err"
 say $? a_bad_policy_has_a_place
 "$TIDEMARK" serve --domain 0 >"$work/out" 2>"$work/err"
 [ $? = 2 ]
@@ -25,24 +22,20 @@ say $? wrong_usage
 [ $? = 1 ] && grep -q 'No such file' "$work/err"
 say $? no_such_folder
 "$TIDEMARK" top --once --socket "$work/s" >"$work/out" 2>"$work/err"
-[ $? = 1 ] && grep -q 'gone' "$work/err"
+[ $? = 1 ] && grep -q "no service listens at $work/s: No such file or directory" "$work/err"
 say $? top_without_a_service
 
 printf 'clients 8\ndefault buffers 16 bytes 1M\n' >"$work/policy"
 (ulimit -n 64; exec "$TIDEMARK" serve --socket "$work/few" --config "$work/policy") >"$work/out" 2>"$work/err" &
 server=$!
-for _ in $(seq 500); do # its handlers are there when it says so
-  if grep -q 'serves at' "$work/out"; then break; fi
-  sleep 0.02
-done
-kill $server && wait $server &&
-  grep -q 'warning: the policy promises more descriptors than the process may have: 206 for 8 clients and those that leave, but 64 (RLIMIT_NOFILE)' \
+serves && kill $server && wait $server &&
+  grep -q 'warning: the policy promises more descriptors than the process may have: 216 for 8 clients and those that leave, but 64 (RLIMIT_NOFILE)' \
     "$work/err" && [ "$(wc -l <"$work/err")" = 1 ]
 say $? quotas_beyond_the_limits_are_told
 
 "$TIDEMARK" serve --socket "$work/s" --json-events "$work/events" >"$work/out" 2>"$work/err" &
 server=$!
-wait_for "$work/s" && "$TIDEMARK" top --once --socket "$work/s" >"$work/table" 2>"$work/err" &&
+serves && "$TIDEMARK" top --once --socket "$work/s" >"$work/table" 2>"$work/err" &&
   grep -q ' top ' "$work/table"
 say $? top_shows_itself
 "$TIDEMARK" top --rows many --socket "$work/s" >"$work/out2" 2>"$work/err"
@@ -99,19 +92,46 @@ assert kinds.count("connected") == 3 and kinds.count("gone") == 3, kinds
 END
 say $? events_are_json
 
+# SIGHUP reads the policy again.
+said() { wait_until grep -qF -e "$2" "$1"; } # FILE TEXT: the service has said so
+printf 'default priority 9\n' >"$work/policy"
+"$TIDEMARK" serve --socket "$work/s" --config "$work/policy" >"$work/out" 2>"$work/err" &
+server=$!
+said "$work/out" 'serves at' && printf 'default\n  uid 1 priority 16\n' >"$work/policy" && kill -HUP $server &&
+  said "$work/err" "$work/policy:2:18: priority: a number from 1 to 15 is expected, not '16'; the policy before it stays" &&
+  mv "$work/policy" "$work/aside" && kill -HUP $server &&
+  said "$work/err" "$work/policy: No such file or directory; the policy before it stays" &&
+  "$TIDEMARK" top --once --socket "$work/s" >"$work/table" && grep -q ' top ' "$work/table"
+say $? a_bad_policy_changes_nothing
+printf 'default denied\n' >"$work/policy" && kill -HUP $server && said "$work/out" "follows $work/policy" &&
+  ! "$TIDEMARK" top --once --socket "$work/s" >"$work/table" 2>"$work/err2" && grep -q 'permission denied' "$work/err2"
+say $? a_new_policy
+# Its file is a FIFO by now, whose writer says nothing: the service serves, and ends.
+rm "$work/policy" && mkfifo "$work/policy" && exec 3<>"$work/policy" && kill -HUP $server &&
+  wait_until has_open $server "$work/policy" &&
+  ! "$TIDEMARK" top --once --socket "$work/s" >"$work/table" 2>"$work/err2" && grep -q 'permission denied' "$work/err2" &&
+  has_open $server "$work/policy" && kill -TERM $server && wait_until is_absent "$work/s"
+exec 3>&- # a service that waits for its policy goes on only now, and reads an empty one
+wait $server && [ "$(grep -c follows "$work/out")" = 1 ]
+say $? it_ends_while_it_reads_a_policy
+
+"$TIDEMARK" serve --drain 86401 >"$work/out" 2>"$work/err"
+[ $? = 2 ] && grep -q -e '--drain 86401: expected 0 to 86400 seconds' "$work/err"
+say $? a_drain_of_too_long
+"$TIDEMARK" serve --socket "$work/s" --drain 86400 >"$work/out" 2>"$work/err" &
+server=$!
+said "$work/out" 'serves at' && kill -TERM $server && wait $server && ! grep -q 'were left' "$work/err" && [ ! -e "$work/s" ]
+say $? a_drain_without_anything_left
+
 # One that was killed leaves its socket behind; the next one takes it.
 "$TIDEMARK" serve --socket "$work/s" >"$work/out" 2>"$work/err" &
 server=$!
-wait_for "$work/s"
+serves
 kill -KILL "$server"
 wait "$server" 2>/dev/null
 "$TIDEMARK" serve --socket "$work/s" >"$work/out" 2>"$work/err" &
 server=$!
-for _ in $(seq 100); do
-  if "$TIDEMARK" top --once --socket "$work/s" >"$work/table" 2>"$work/err"; then break; fi
-  sleep 0.05
-done
-grep -q ' top ' "$work/table"
+serves && "$TIDEMARK" top --once --socket "$work/s" >"$work/table" 2>"$work/err" && grep -q ' top ' "$work/table"
 say $? after_a_kill
 kill -INT "$server"
 wait "$server"

@@ -1,5 +1,7 @@
 # tidemark serve and top: a stopped service, the default path, services of other users.
 : "${BUILD:?}" "${TIDEMARK:?}"
+# shellcheck source=tests/wait.sh
+. tests/wait.sh
 work=$(mktemp -d)
 server=
 trap 'kill -CONT $server 2>/dev/null; kill -KILL $server 2>/dev/null; rm -rf "$work"' EXIT
@@ -7,17 +9,12 @@ trap 'kill -CONT $server 2>/dev/null; kill -KILL $server 2>/dev/null; rm -rf "$w
 say() { if [ "$1" = 0 ]; then echo "PASS $2"; else echo "FAIL $2: $(head -c 300 "$work/err" | tr '\n' '|')"; fi; }
 limit() { timeout -k 5 120 "$@"; } # a hang is a failure
 
-wait_for() { # a file, for at most 20 s
-  for _ in $(seq 1000); do
-    if [ -e "$1" ]; then return 0; fi
-    sleep 0.02
-  done
-  return 1
-}
+# Its path is there a little earlier than it listens.
+serves() { wait_until shows "$work/out" 'serves at'; }
 start() { # OPTIONS…: a service at $work/s
   "$TIDEMARK" serve --socket "$work/s" "$@" >"$work/out" 2>"$work/said" &
   server=$!
-  wait_for "$work/s"
+  serves
 }
 stop() { # the exit status that is expected
   kill -TERM $server
@@ -32,6 +29,7 @@ stop() { # the exit status that is expected
 
 start
 kill -STOP $server
+wait_until is_stopped $server
 limit "$TIDEMARK" serve --socket "$work/s" >"$work/out2" 2>"$work/err"
 [ $? = 1 ] && grep -q "in use: another service holds $work/s.lock" "$work/err"
 say $? a_second_service_beside_a_stopped_one
@@ -42,11 +40,8 @@ exec 3<>"$work/pipe"
 head -c 65536 /dev/zero >&3
 "$TIDEMARK" serve --socket "$work/s" --json-events "$work/events" >"$work/out2" 2>&3 &
 second=$!
-ignored=1
-for _ in $(seq 1000); do
-  if grep -q '^SigIgn:.*[13579bdf]$' /proc/$second/status; then ignored=0 && break; fi
-  sleep 0.02
-done
+wait_until grep -q '^SigIgn:.*[13579bdf]$' /proc/$second/status
+ignored=$?
 kill -HUP $second
 head -c 65536 <&3 >/dev/null
 wait $second
@@ -59,10 +54,7 @@ say $? top_of_a_stopped_service
 kill -CONT $server
 limit "$TIDEMARK" top --interval 50 --socket "$work/s" >"$work/table" 2>"$work/err" &
 top=$!
-for _ in $(seq 500); do
-  if grep -q ' top ' "$work/table"; then break; fi
-  sleep 0.02
-done
+wait_until shows "$work/table" ' top '
 kill -STOP $server
 wait $top
 [ $? = 1 ] && grep -q 'the service does not answer' "$work/err"
@@ -91,11 +83,11 @@ else
   XDG_RUNTIME_DIR=$work/run
   export XDG_RUNTIME_DIR
   as_user "$TIDEMARK" top --once >"$work/out2" 2>"$work/err"
-  [ $? = 1 ] && grep -q "$work/run/tidemark: No such file" "$work/err" && [ ! -e "$work/run/tidemark" ]
+  [ $? = 1 ] && grep -q "no service listens at $work/run/tidemark/socket: No such file" "$work/err" && [ ! -e "$work/run/tidemark" ]
   say $? no_service_at_the_default_path
   $become "$TIDEMARK" serve >"$work/out" 2>"$work/err" &
   server=$!
-  wait_for "$work/run/tidemark/socket" && as_user "$TIDEMARK" top --once >"$work/table" 2>"$work/err" &&
+  serves && as_user "$TIDEMARK" top --once >"$work/table" 2>"$work/err" &&
     grep -q ' top ' "$work/table" && [ "$(stat -c '%a %u' "$work/run/tidemark")" = "700 $user" ] &&
     grep -q "serves at $work/run/tidemark/socket" "$work/out"
   say $? the_default_path
@@ -139,7 +131,7 @@ else
   say $? a_directory_of_another_user
   $become "$TIDEMARK" serve --socket "$work/run/socket" >"$work/out" 2>"$work/err" &
   server=$!
-  wait_for "$work/run/socket"
+  serves
   limit "$TIDEMARK" top --once --socket "$work/run/socket" >"$work/out2" 2>"$work/err"
   [ $? = 1 ] && grep -q "not one of uid $user" "$work/err" &&
     limit "$TIDEMARK" top --once --trust-uid $user --socket "$work/run/socket" >"$work/out2" 2>"$work/err"
@@ -155,7 +147,7 @@ else
     limit unshare -m sh -c '
       mount -t tmpfs tmpfs /run && cd "$2" || exit 1
       "$1" serve >out 2>said &
-      for _ in $(seq 1000); do if [ -e /run/tidemark/socket ]; then break; fi; sleep 0.02; done
+      until grep -q "serves at" out; do sleep 0.02; done
       "$1" top --once >table && [ "$(stat -c "%a %u" /run/tidemark)" = "700 0" ] && kill -TERM $! && wait $!' \
       sh "$TIDEMARK" "$work" 2>"$work/err" && grep -q ' top ' "$work/table"
     say $? the_default_path_of_root

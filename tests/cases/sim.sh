@@ -103,6 +103,10 @@ printf 'device d gpu queues 9\nqueue q on d\nq: nop\n' >queues.tide
 refused too_many_hardware_queues 1 "option 'queues' is too large; expected 1 to 8" queues.tide
 printf 'device d gpu\ndevice e cpu\nqueue q on d\nqueue r on e\nbuffer m 64K\nbuffer n 8\ntimeline t\nr: fill m  signal t = 1\nq: hash m, n  take m\n' >take.tide
 refused no_take 1 "take.tide:9:1: .*queue 'q' cannot take: only a thread can stall" take.tide
+printf 'device d vulkan\nqueue q on d\nbuffer b 8\nq: iota b\n' >body.tide
+refused no_such_commands 1 "body.tide:4:1: device 'd' cannot do 'iota'" body.tide
+printf 'device d, e vulkan\nqueue q on d\nqueue r on e\nbuffer b 8\nq: fill b\nr: nop\n' >memories.tide
+refused two_memories 1 "memories.tide:1:1: device 'e' .vulkan.: another device's memory holds the buffers" memories.tide
 printf 'device d cpu workers 70000\nqueue q on d\nq: nop\n' >many.tide
 refused too_many_workers 1 "option 'workers' is too large; expected 1 to 65536" many.tide
 printf 'device d cpu\nqueue q on d capacity 1\ntimeline t\nq: nop wait t >= 1 passable\nq: nop\nq: nop signal t = 1\n' >full.tide

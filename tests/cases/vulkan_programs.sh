@@ -4,6 +4,8 @@
 # With ./test --ci 5 seeds and 3 edges; with ./test --all 20 seeds, all edges, 100 runs of one seed; else one program.
 # VULKAN_PROGRAMS: only these.
 : "${BUILD:?}" "${TIDEMARK:?}"
+# shellcheck source=tests/wait.sh
+. tests/wait.sh
 BUILD=$(cd "$BUILD" && pwd) SOURCE=$PWD
 layers=${TIDEMARK_LAYER_PATH:-$BUILD/layer}
 if [ ! -f "$layers/VkLayer_tidemark.json" ]; then
@@ -152,7 +154,7 @@ stop_load() {
 run_seed() { # command, options of the layer
   rm -rf layer
   mkdir layer
-  env VK_ADD_LAYER_PATH="$layers" VK_INSTANCE_LAYERS=VK_LAYER_TIDEMARK_causality TIDEMARK_VULKAN="$2" \
+  env VK_LAYER_PATH="$layers" VK_INSTANCE_LAYERS=VK_LAYER_TIDEMARK_causality TIDEMARK_VULKAN="$2" \
     TIDEMARK_VULKAN_DIRECTORY="$work/layer" "$mark" timeout 60 "$1" >said 2>err || echo "failed: exit status $?"
   cmp -s said plain || echo "failed: prints something else"
   [ -n "$(ls layer)" ] || echo "failed: no report came"
@@ -228,5 +230,6 @@ for name in ${VULKAN_PROGRAMS:-$all}; do
 done
 # What was killed may need a moment to be gone.
 left=$(leftovers)
-[ -z "$left" ] || { sleep 1; left=$(leftovers); }
+nothing_is_left() { left=$(leftovers); [ -z "$left" ]; }
+wait_until nothing_is_left
 verdict programs_nothing_left "$(printf %s "$left" | tr '\n' ' ')"

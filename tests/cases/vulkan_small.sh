@@ -5,6 +5,8 @@
 # ones have all variants of the mistakes; under a sanitizer, which looks for other things, in ./test --all.
 # VULKAN_SMALL_ORDERS: the orders that explore runs.
 : "${BUILD:?}" "${TIDEMARK:?}"
+# shellcheck source=tests/wait.sh
+. tests/wait.sh
 BUILD=$(cd "$BUILD" && pwd)
 small=$BUILD/vulkan-small
 work=$BUILD/vulkan_small
@@ -75,7 +77,7 @@ check_plain() { # kind, seed
 check_twin() { # kind, seed, words of explore
   kind=$1 seed=$2
   shift 2
-  run_tool explore --seeds "$twin_orders" --compare stdout --limit 10s "$@" -- "$kind" --seed "$seed" --correct
+  run_tool explore --seeds "$twin_orders" --compare stdout --limit 60s "$@" -- "$kind" --seed "$seed" --correct
   status=$?
   case $status in 0 | 3) ;; *) fail "seed $seed, twin: exit status $status: $(excerpt report)" ;; esac
   if grep -q '^finding' report; then fail "seed $seed: the twin is accused: $(grep -m 1 '^finding' report)"; fi
@@ -84,7 +86,7 @@ check_twin() { # kind, seed, words of explore
 check_mistake() { # kind, seed, words of explore
   kind=$1 seed=$2
   shift 2
-  run_tool explore --seeds "$VULKAN_SMALL_ORDERS" --compare stdout --limit 10s "$@" -- "$kind" --seed "$seed"
+  run_tool explore --seeds "$VULKAN_SMALL_ORDERS" --compare stdout --limit 60s "$@" -- "$kind" --seed "$seed"
   status=$?
   [ $status = 1 ] || fail "seed $seed ($(tr '\n' ';' <truth)): exit status $status: $(excerpt report)"
 }
@@ -140,7 +142,7 @@ explore_kind own-queue --in-queue --seeds 20
 
 # Two queues of one family are not in order; one queue is: only --in-queue finds own-queue.
 for seed in $VULKAN_SMALL_SEEDS; do
-  run_tool explore --seeds "$VULKAN_SMALL_ORDERS" --compare stdout --limit 10s -- own-queue --seed "$seed"
+  run_tool explore --seeds "$VULKAN_SMALL_ORDERS" --compare stdout --limit 60s -- own-queue --seed "$seed"
   status=$?
   case $status in 0 | 3) ;; *) fail "seed $seed: exit status $status: $(excerpt report)" ;; esac
 done
@@ -175,9 +177,9 @@ conclude explore_twins
 
 # The same seed is the same run.
 for seed in $few; do
-  run_tool explore --seeds 2 --no-shrink --compare stdout --limit 10s -- forgotten-wait --seed "$seed"
+  run_tool explore --seeds 2 --no-shrink --compare stdout --limit 60s -- forgotten-wait --seed "$seed"
   grep '^seed' report >first
-  run_tool explore --seeds 2 --no-shrink --compare stdout --limit 10s -- forgotten-wait --seed "$seed"
+  run_tool explore --seeds 2 --no-shrink --compare stdout --limit 60s -- forgotten-wait --seed "$seed"
   grep '^seed' report >second
   cmp -s first second || fail "seed $seed: $(excerpt first) is not $(excerpt second)"
 done
@@ -191,8 +193,12 @@ any_semaphore() { sed -n "s/^expect: semaphore //p" truth | paste -sd '|' -; }
 names_hang() { # kind, seed
   names "$2" "'($(any_semaphore))'"
   case $1 in
-    never-signalled) names "$2" "NO submission and no thread signals a value >= $(expected value) " ;;
-    *) names "$2" 'CYCLE: ' ;;
+    never-signalled)
+      names "$2" "NO submission and no thread signals a value >= $(expected value) "
+      names "$2" "verdict:? it cannot go on before something signals .* >= $(expected value), and nothing is there that will$" ;;
+    *)
+      names "$2" 'CYCLE: '
+      names "$2" 'verdict:? it hangs: submissions wait for each other in a cycle$' ;;
   esac
 }
 
@@ -203,8 +209,11 @@ explain_hang() { # kind, seed
     if [ $status != 124 ] || [ -s truth ]; then break; fi
   done
   [ $status = 124 ] || fail "seed $2: does not hang without the tool: $(excerpt truth)"
-  run_tool explain --limit "$hang_limit" -- "$1" --seed "$2"
-  status=$?
+  for seconds in 1500ms 15s 150s; do # the same here: until it hangs
+    run_tool explain --limit $seconds -- "$1" --seed "$2"
+    status=$?
+    if grep -q 'CYCLE: \|NO submission' report; then break; fi
+  done
   [ $status = 1 ] || fail "seed $2: exit status $status: $(excerpt report)"
   names_hang "$1" "$2"
 }
@@ -214,10 +223,9 @@ explain_twin() { # kind, seed
   status=$?
   [ $status = 0 ] || fail "seed $2, twin: exit status $status: $(excerpt report)"
   if grep -q 'finding' report; then fail "seed $2: the twin is accused: $(grep -m 1 'finding' report)"; fi
+  grep -q '^  verdict: it came to its end: nothing hangs$' report || fail "seed $2, twin: no verdict: $(excerpt report)"
 }
 
-# A hang is reported from the layer at once, so that a busy machine needs no longer limit.
-hang_limit=1500ms
 for kind in cycle same-queue never-signalled; do
   for seed in $VULKAN_SMALL_SEEDS; do
     explain_hang "$kind" "$seed"
@@ -276,6 +284,21 @@ for seed in $VULKAN_SMALL_SEEDS 11 12 13 14 15 16 17 18; do
   done
 done
 conclude audit_counts
+
+# The report begins with what the counts come to, and says what each class means.
+for seed in $few; do
+  run_tool audit -- redundant --seed "$seed"
+  run_plain 60 redundant --seed "$seed"
+  go=$(($(expected seen) + $(expected known) + $(expected sibling))) own=$(expected own) needed=$(expected needed)
+  sed -n '/^tidemark vulkan audit/{n;p;}' report |
+    grep -Eq "^  verdict: of $((go + own + needed)) waits, $go could go, $own could be barriers instead, $needed (is|are) needed$" ||
+    fail "seed $seed: no verdict: $(excerpt report)"
+  for class in seen known own sibling needed; do
+    if [ "$(expected $class)" = 0 ]; then ! grep -q "^  $class means " report || fail "seed $seed: there is no $class wait"
+    else names "$seed" "^  $class means that "; fi
+  done
+done
+conclude audit_verdict
 
 # Every planted mistake keeps its output on a plain driver, at least mostly: that is why it is missed.
 # shellcheck disable=SC2086

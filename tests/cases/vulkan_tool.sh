@@ -1,13 +1,18 @@
 # tidemark vulkan without a layer: scripts play the program and the layer in it. They read the environment of
-# layer/protocol.h, and write reports and orders. No assertion is timed: limits are there against hangs only.
+# layer/protocol.h, and write reports and orders. The name that the tool gives the layer ends with the build id.
+# No assertion is timed: limits are there against hangs only.
 : "${BUILD:?}" "${TIDEMARK:?}"
+# shellcheck source=tests/wait.sh
+. tests/wait.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 mkdir tmp
 TMPDIR=$work/tmp
 export TMPDIR
-unset TIDEMARK_VULKAN TIDEMARK_VULKAN_DIRECTORY TIDEMARK_VULKAN_REPLAY VK_ADD_LAYER_PATH VK_INSTANCE_LAYERS
+unset TIDEMARK_VULKAN TIDEMARK_VULKAN_DIRECTORY TIDEMARK_VULKAN_REPLAY VK_LAYER_PATH VK_ADD_LAYER_PATH VK_INSTANCE_LAYERS
+version=$("$TIDEMARK" --version | cut -d ' ' -f 2)
+export version
 limit=$((120 * ${TEST_SLOWDOWN:-1}))
 pass() { echo "PASS $1"; }
 fail() { echo "FAIL $1: $2"; }
@@ -42,13 +47,6 @@ nothing_left() { # NAME: the tool leaves no process and no file behind
   else pass "$1"; fi
   : >pids
 }
-wait_for() { # FILE PATTERN
-  for _ in $(seq $((limit * 20))); do
-    if grep -q "$2" "$1" 2>/dev/null; then return 0; fi
-    sleep 0.05
-  done
-  return 1
-}
 valid() { # FILE EXPRESSION: of d, what is in the file
   python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert eval(sys.argv[2]), d' "$1" "$2" 2>&1
 }
@@ -60,11 +58,12 @@ cat >layer.sh <<'E'
 echo $$ >>pids
 mode=${TIDEMARK_VULKAN%%,*}
 base=$TIDEMARK_VULKAN_DIRECTORY/$$
+layer="layer $version ${VK_INSTANCE_LAYERS##*_} /the/layer"
 report() {
   [ -n "$mode" ] || return 0
   reason=$1
   shift
-  { printf 'tidemark-vulkan-report 1\nprocess %s fake\nmode %s\nreason %s\ndevice a model\n' $$ "$mode" "$reason"
+  { printf 'tidemark-vulkan-report 1\nprocess %s fake\nmode %s\n%s\nreason %s\ndevice a model\n' $$ "$mode" "$layer" "$reason"
     printf '%s\n' "$@" end; } >"$base.new"
   mv "$base.new" "$base.report"
 }
@@ -76,10 +75,25 @@ program() { # NAME: a script, from stdin
 program good <<'E'
 echo "$TIDEMARK_VULKAN" >options
 env | grep '^VK_' | sort >loader
+cp "$TIDEMARK_VULKAN_DIRECTORY/VkLayer_tidemark.json" manifest
 [ -z "$WRITES_TRACE" ] || echo '{}' >"$base.trace"
 report exit 'count submissions 3' 'count choices 2' 'text all is well' 'text' 'edge 1 a -> b' 'wait own 4 a wait'
 echo "said"
 exit "${1-0}"
+E
+# The layers of other builds, by their reports.
+program foreign_build <<'E'
+[ -z "$mode" ] || echo run >>runs
+layer="layer $version 00c0ffee0000 /usr/local/lib/a layer.so"
+report exit 'text all is well'
+E
+program foreign_version <<'E'
+layer="layer 0.0.1 ${layer#layer * }"
+report exit 'text all is well'
+E
+program older <<'E'
+layer='device another'
+report exit 'text all is well'
 E
 program found <<'E'
 report exit 'count choices 1' 'finding cycle a waits for b' 'finding cycle a waits for b' 'limit groups'
@@ -145,17 +159,33 @@ E
 # ---- one run
 
 vulkan explain -- ./good
-ended explain 0 out '^said$' err 'all is well' err 'edge 1: a -> b' err 'counts: submissions 3, choices 2'
+ended explain 0 out '^said$' err "layer: $version, build [0-9a-f]{12}, /the/layer$" err 'all is well' err 'edge 1: a -> b' err 'counts: submissions 3, choices 2'
 nothing_left explain_leaves_nothing
-if [ "$(cat options)" = explain ] && grep -qx 'VK_INSTANCE_LAYERS=VK_LAYER_TIDEMARK_causality' loader &&
-  grep -q '^VK_ADD_LAYER_PATH=/' loader; then pass environment; else fail environment "$(cat options loader)"; fi
-VK_ADD_LAYER_PATH=/before VK_INSTANCE_LAYERS=VK_LAYER_A:VK_LAYER_B TIDEMARK_LAYER_PATH=/mine vulkan explain -- ./good
-if grep -qx 'VK_INSTANCE_LAYERS=VK_LAYER_A:VK_LAYER_B:VK_LAYER_TIDEMARK_causality' loader &&
-  grep -qx 'VK_ADD_LAYER_PATH=/mine:/before' loader; then pass environment_is_added_to; else fail environment_is_added_to "$(cat loader)"; fi
+ours='VK_LAYER_TIDEMARK_causality_[0-9a-f]*'
+if [ "$(cat options)" = explain ] && grep -qx "VK_INSTANCE_LAYERS=$ours" loader &&
+  grep -q '^VK_ADD_LAYER_PATH=/[^:]*/run$' loader; then pass environment; else fail environment "$(cat options loader)"; fi
+# The user's folders and layers come first. A layer of Tidemark that the user names would be a second one.
+VK_ADD_LAYER_PATH=/before VK_INSTANCE_LAYERS=VK_LAYER_A:VK_LAYER_TIDEMARK_causality:VK_LAYER_B vulkan explain -- ./good
+if grep -qx "VK_INSTANCE_LAYERS=VK_LAYER_A:VK_LAYER_B:$ours" loader && ! grep -q '^VK_LAYER_PATH' loader &&
+  grep -qx 'VK_ADD_LAYER_PATH=/before:/.*/run' loader; then pass environment_is_added_to; else fail environment_is_added_to "$(cat loader)"; fi
+# The loader ignores VK_ADD_LAYER_PATH beside a VK_LAYER_PATH, even an empty one.
+why=
+VK_LAYER_PATH=/only VK_ADD_LAYER_PATH=/before vulkan explain -- ./good
+grep -qx 'VK_LAYER_PATH=/only:/.*/run' loader && grep -qx 'VK_ADD_LAYER_PATH=/before' loader || why=$(cat loader)
+VK_LAYER_PATH='' vulkan explain -- ./good
+grep -qx 'VK_LAYER_PATH=/[^:]*/run' loader || why="$why, empty: $(cat loader)"
+if [ -z "$why" ]; then pass only_these_folders; else fail only_these_folders "$why"; fi
+mkdir mine
+TIDEMARK_LAYER_PATH=mine vulkan explain -- ./good
+if why=$(valid manifest 'd["layer"]["library_path"].startswith("/") and d["layer"]["library_path"].endswith("/mine/libVkLayer_tidemark.so")'); then
+  pass own_folder; else fail own_folder "$why"; fi
+if [ "VK_INSTANCE_LAYERS=$(python3 -c 'import json; print(json.load(open("manifest"))["layer"]["name"])')" = "$(grep '^VK_INSTANCE_LAYERS' loader)" ]; then
+  pass manifest_is_named; else fail manifest_is_named "$(cat manifest loader)"; fi
 vulkan explore --seed 2 --queues 3 --families --in-queue --drop-edge 9 --drop own,seen ./good
 if [ "$(cat options)" = 'explore,seed=2,queues=3,families,in-queue,drop-edge=9,drop=own+seen' ]; then pass options; else fail options "$(cat options)"; fi
 vulkan audit ./good 7
 ended own_exit_status 7 err 'own +4  a wait'
+mkdir t r
 WRITES_TRACE=1 vulkan explain --trace t/trace.json --save kept --report r/report -- ./good
 ended trace_save_report 0
 if [ "$(cat t/trace.json)" = '{}' ] && [ "$(cat options)" = explain,trace ] && grep -qx end kept/explain.report &&
@@ -164,12 +194,12 @@ vulkan explain --trace t/none -- ./good
 ended trace_missing 1 err 'no trace came'
 vulkan explain --json --report json -- ./found
 ended finding 1
-if why=$(valid json 'd["mode"] == "explain" and len(d["reports"]) == 1 and d["reports"][0]["findings"][0]["kind"] == "cycle" and d["exit_status"] == 1'); then
+if why=$(valid json 'd["mode"] == "explain" and len(d["reports"]) == 1 and d["reports"][0]["findings"][0]["kind"] == "cycle" and d["exit_status"] == 1 and d["reports"][0]["layer"]["file"] == "/the/layer" and len(d["reports"][0]["layer"]["build"]) == 12'); then
   pass json; else fail json "$why"; fi
 vulkan explain -- ./lost
 ended device_lost 1 err 'when the device was lost' err 'queue a had three submissions'
 vulkan explain -- ./silent
-ended no_report 3 err 'no report came from the layer' err 'VkLayer_tidemark.json is (there|missing)' err 'VK_LOADER_DEBUG'
+ended no_report 3 err 'no report came from the layer' err 'libVkLayer_tidemark.so is (there|missing)' err 'VK_LOADER_DEBUG'
 vulkan explain -- ./crash
 ended crash_without_report 3 err 'killed by signal 11'
 vulkan explain -- ./nothing_here
@@ -185,22 +215,37 @@ refused() { # PROGRAM PATTERN
   ended "$1_report" 1 err "$2"
 }
 refused hostile 'report:5:6: a control character'
-refused unfinished "report:7:1: the report is not complete: no 'end' came"
+refused unfinished "report:8:1: the report is not complete: no 'end' came"
 refused other_process '1.report: it is of process'
 refused link 'symbolic links'
 refused pipe 'no regular file'
 refused large 'too long; at most 16777216'
+refused foreign_build "another layer answered: expected $version, build [0-9a-f]{12}, from '/.*libVkLayer_tidemark.so'; came $version, build 00c0ffee0000, from '/usr/local/lib/a layer.so'"
+if grep -q 'all is well' err; then fail foreign_report_is_not_shown "$(cat err)"; else pass foreign_report_is_not_shown; fi
+refused foreign_version "came 0.0.1, build [0-9a-f]{12}, from '/the/layer'"
+refused older 'came an older one, which writes no build id'
+: >runs
+vulkan explore -- ./foreign_build
+ended foreign_report_ends_explore 1 err 'another layer answered'
+if [ "$(wc -l <runs)" = 1 ] && [ ! -s out ]; then pass foreign_report_ends_explore_at_once; else fail foreign_report_ends_explore_at_once "$(cat runs out)"; fi
 vulkan explore -- ./hostile
 ended hostile_report_in_explore 1 out 'report cannot be read'
 nothing_left hostile_leaves_nothing
 
 # ---- limits and signals
 
-# The limit only has to be longer than the start.
-vulkan explain --limit $((2 * ${TEST_SLOWDOWN:-1}))s -- ./hang
+# The limit has to be longer than the start, however long that takes here.
+vulkan_hangs() { # MODE PROGRAM: at the limit it has started
+  for seconds in 2 20 100; do
+    rm -f started
+    vulkan "$1" --limit ${seconds}s -- "$2"
+    if [ -e started ]; then break; fi
+  done
+}
+vulkan_hangs explain ./hang
 ended hang_at_limit 1 err 'queue a waits for 7' err 'nothing will signal it' err 'ran until the limit'
 nothing_left hang_leaves_nothing
-vulkan audit --limit $((2 * ${TEST_SLOWDOWN:-1}))s -- ./wrapper
+vulkan_hangs audit ./wrapper
 ended hang_in_a_wrapper 1 err 'queue a waits for 7'
 nothing_left hang_in_a_wrapper_leaves_nothing
 vulkan explain -- ./leaver
@@ -211,7 +256,7 @@ start_hanging() { # MODE: in the background, as $tool
   rm -f started
   env --default-signal=INT,QUIT "$TIDEMARK" vulkan "$1" -- ./wrapper >out 2>err </dev/null &
   tool=$!
-  wait_for started started
+  wait_until shows started started
 }
 finish_hanging() { # NAME STATUS [FILE PATTERN]
   wait $tool
@@ -221,7 +266,7 @@ finish_hanging() { # NAME STATUS [FILE PATTERN]
 }
 start_hanging explain
 kill -QUIT $tool
-if wait_for err 'queue a waits for 7' && kill -0 $tool; then pass report_on_request; else fail report_on_request "$(cat err)"; fi
+if wait_until shows err 'queue a waits for 7' && kill -0 $tool; then pass report_on_request; else fail report_on_request "$(cat err)"; fi
 kill -TERM $tool
 finish_hanging sigterm 143 err "'./wrapper': ended by signal 15"
 start_hanging explain
@@ -236,11 +281,7 @@ start_hanging explain
 main=$(head -n 1 pids)
 kill -KILL $tool
 wait $tool 2>/dev/null
-for _ in $(seq $((limit * 20))); do
-  kill -0 "$main" 2>/dev/null || break
-  sleep 0.05
-done
-if kill -0 "$main" 2>/dev/null; then fail killed_tool "process $main is left"; else pass killed_tool; fi
+if wait_until is_over "$main"; then pass killed_tool; else fail killed_tool "process $main is left"; fi
 for pid in $(living); do kill -KILL "$pid"; done
 : >pids
 rm -rf "$work"/tmp/*
@@ -289,7 +330,8 @@ def report(reason, lines):
     torn = ["pick 9 o"] if how == "torn" else []
     open(base + ".new", "w").writelines(["tidemark-vulkan-order 1\n"] + picks + torn)
     os.rename(base + ".new", base + ".order")
-    text = ["tidemark-vulkan-report 1", f"process {os.getpid()} order", "mode " + words[0], "reason " + reason,
+    text = ["tidemark-vulkan-report 1", f"process {os.getpid()} order", "mode " + words[0],
+            f"layer {os.environ['version']} {os.environ.get('VK_INSTANCE_LAYERS', '').split('_')[-1]} /the/layer", "reason " + reason,
             f"count choices {choices}", "count untried 2", f"schedule {sum(s * 9 ** i for i, s in enumerate(order)):x}",
             "limit nothing here is real", "text submission 44 is another"] + lines
     if held and order.index(until) < order.index(held):
@@ -331,7 +373,7 @@ pair="$seed: submissions 4 and 6 had to change places: nothing orders them"
 failing() { vulkan explore --seed "$bad" "$@"; }
 
 vulkan explore --seeds 2 --compare stdout -- ./order none
-ended explore_clean 0 out '^seed 0: same$' out '^seed 2: same$' out '^3 runs, [123] different orders?, choices met [1-9]' \
+ended explore_clean 0 out "^layer: $version, build [0-9a-f]{12}, /the/layer$" out '^seed 0: same$' out '^seed 2: same$' out '^3 runs, [123] different orders?, choices met [1-9]' \
   out 'limit: nothing here is real$' out '^nothing found$'
 vulkan explore -- ./order ordered
 ended not_explored 3 out '^not explored: no run met a choice'
@@ -387,7 +429,7 @@ vulkan explore --replay missing.order -- ./order stdout
 ended replay_missing 1 err 'missing.order: No such file'
 failing --json --compare stdout -- ./order stdout
 ended explore_json_status 1
-if why=$(valid out 'd["result"] == "found" and [r["failures"] for r in d["runs"]] == [[], ["differs"]] and d["cause"]["first"] == 4 and d["cause"]["later"] == 6 and d["schedules"] == 2 and d["counts"]["choices"] > 0'); then
+if why=$(valid out 'd["result"] == "found" and [r["failures"] for r in d["runs"]] == [[], ["differs"]] and d["cause"]["first"] == 4 and d["cause"]["later"] == 6 and d["schedules"] == 2 and d["counts"]["choices"] > 0 and d["layer"]["file"] == "/the/layer" and len(d["layer"]["build"]) == 12'); then
   pass explore_json; else fail explore_json "$why"; fi
 vulkan explore --json --compare stdout -- ./order restless
 if why=$(valid out 'd["result"] == "not compared" and d["runs"] == []'); then pass explore_json_refused; else fail explore_json_refused "$why"; fi

@@ -298,7 +298,8 @@ TEST(what_is_out_cannot_be_cancelled) {
   wait_until_out(context, &notes, 1);
   CHECK_STATUS(tide_queue_cancel(queue, first), TIDE_BUSY);
   (void)tide_context_diagnose(context, text, sizeof text);
-  if (!strstr(text, "(1) is out on device 'ahead'")) FAIL("no word of what is out: %s", text);
+  if (!strstr(text, "'place #1' is out on device 'ahead'"))
+    FAIL("no word of what is out: %s", text);
   CHECK_OK(tide_queue_cancel(queue, second));
   fake_ahead_hold(fake, false);
   CHECK_OK(tide_queue_drain(queue, later(context)));

@@ -36,6 +36,9 @@ static void check_text(const char *text) {
 static void check_report(const struct tide_vulkan_report *report) {
   TIDE_ASSERT(report->process && report->mode && report->reason);
   check_text(report->name);
+  TIDE_ASSERT(!report->version == !report->build && !report->build == !report->file);
+  if (report->build)
+    check_text(report->version), check_text(report->build), check_text(report->file);
   TIDE_ASSERT(report->count_count <= TIDE_VULKAN_COUNTS_MOST);
   for (size_t i = 0; i < report->count_count; i++) {
     check_text(report->counts[i].name);

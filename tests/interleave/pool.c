@@ -119,19 +119,19 @@ static void setup_repeated(void *self) {
   setup_dead(self);
   EXPECT_OK(tide_tracker_register(s->context->tracker, OTHER));
   for (uint64_t epoch = 1; epoch <= 2; epoch++) /* the second time there is a place for it */
-    tide_buffer_use(s->buffer, &(struct tide_naming){AXIS, epoch, &s->knows.frontier, 1});
+    tide_buffer_use(s->buffer, &(struct tide_naming){AXIS, epoch, &s->knows.frontier, 1, NULL});
 }
 static void use_again(void *self) {
   struct state *s = self;
-  tide_buffer_use(s->buffer, &(struct tide_naming){AXIS, 3, &s->knows.frontier, 1});
-  tide_buffer_use(s->buffer, &(struct tide_naming){AXIS, 4, &s->knows.frontier, 1});
+  tide_buffer_use(s->buffer, &(struct tide_naming){AXIS, 3, &s->knows.frontier, 1, NULL});
+  tide_buffer_use(s->buffer, &(struct tide_naming){AXIS, 4, &s->knows.frontier, 1, NULL});
 }
 static void use_other(void *self) {
   struct state *s = self;
   TIDE_FRONTIER_STORAGE(knows, 4);
   tide_frontier_init(&knows.frontier, 4);
-  tide_buffer_use(s->buffer, &(struct tide_naming){OTHER, 1, &knows.frontier, 1});
-  tide_buffer_use(s->buffer, &(struct tide_naming){OTHER, 2, &knows.frontier, 2});
+  tide_buffer_use(s->buffer, &(struct tide_naming){OTHER, 1, &knows.frontier, 1, NULL});
+  tide_buffer_use(s->buffer, &(struct tide_naming){OTHER, 2, &knows.frontier, 2, NULL});
 }
 static void both_are_kept(void *self) {
   struct state *s = self;

@@ -5,6 +5,11 @@ gpu.module @m {
   gpu.func @a() kernel attributes {known_block_size = 32 : i32} {
     gpu.return
   }
+}
+
+// -----
+
+gpu.module @m {
   // expected-error@+1 {{requires 'nvvm.maxntid' to be array<i32: x, y, z>}}
   gpu.func @b() kernel attributes {nvvm.maxntid = array<i64: 32>} {
     gpu.return

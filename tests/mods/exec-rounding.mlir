@@ -1,6 +1,6 @@
 // What is narrower than f32, and fma: rounded once. Each value lies just above the middle of two.
 // args: --print out
-// expect: 15361 16257 19329 1065357313 -17407 0
+// expect: 15361 16257 19329 1065357313 -17407 963641344
 gpu.module @m {
   gpu.func @k(%out: !llvm.ptr) kernel attributes {tidemark.args = ["out = i32[1x6] zero"], known_block_size = array<i32: 1, 1, 1>} {
     %a = arith.constant 0x3FF0020000000400 : f64
@@ -33,6 +33,16 @@ gpu.module @m {
     %x4 = arith.extsi %nb : i16 to i32
     %p4 = llvm.getelementptr %out[4] : (!llvm.ptr) -> !llvm.ptr, i32
     llvm.store %x4, %p4 : i32, !llvm.ptr
+    // fma f64: (1+2^-52)^2 - (1+2^-51) : 2^-104, and 0 where the product is rounded before
+    %w = arith.constant 0x3FF0000000000001 : f64
+    %less = arith.constant 0xBFF0000000000002 : f64
+    %fw = "llvm.intr.fma"(%w, %w, %less) : (f64, f64, f64) -> f64
+    %wb = arith.bitcast %fw : f64 to i64
+    %half = arith.constant 32 : i64
+    %up = arith.shrui %wb, %half : i64
+    %x5 = arith.trunci %up : i64 to i32
+    %p5 = llvm.getelementptr %out[5] : (!llvm.ptr) -> !llvm.ptr, i32
+    llvm.store %x5, %p5 : i32, !llvm.ptr
     gpu.return
   }
 }

@@ -1,5 +1,6 @@
 // RUN: lower --mods-end=single
 // Pairs of CTAs: the rank tells what a thread adds, not tid.x.
+// CHECK: nvvm.cluster.wait
 // CHECK: scf.if
 // CHECK-NOT: nvvm.read.ptx.sreg.tid.x
 // CHECK: %[[R:.*]] = "nvvm.read.ptx.sreg.cluster.ctarank"

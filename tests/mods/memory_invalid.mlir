@@ -1,7 +1,7 @@
 // RUN: invalid
 gpu.module @m {
   gpu.func @k() kernel {
-    // expected-error@+1 {{must reference a global defined by 'llvm.mlir.global': 'nothing'}}
+    // expected-error@+1 {{must reference a global defined by 'llvm.mlir.global' or 'llvm.func': 'nothing'}}
     %0 = llvm.mlir.addressof @nothing : !llvm.ptr
     gpu.return
   }
@@ -42,7 +42,7 @@ func.func @f(%p: !llvm.ptr, %i: index) {
 
 // -----
 
-llvm.func @f(%f: f32, %x: index) {
+func.func @f(%f: f32, %x: index) {
   // expected-error@+1 {{operand #0 must be signless integer or LLVM pointer, but got 'f32'}}
   %0 = "llvm.icmp"(%f, %f) <{predicate = 0 : i64}> : (f32, f32) -> i1
   // expected-error@+1 {{operand #0 must be signless integer or LLVM pointer, but got 'index'}}
@@ -63,5 +63,5 @@ llvm.func @f(%f: f32, %x: index) {
   %8 = llvm.mlir.constant(dense<1> : vector<4xi32>) : i32
   // expected-error@+1 {{only supports integer, float, string or elements attributes}}
   %9 = llvm.mlir.constant(unit) : i32
-  llvm.return
+  func.return
 }

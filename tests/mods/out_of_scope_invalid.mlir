@@ -51,7 +51,7 @@ gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
 
 gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
   gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
-    // expected-error@+1 {{'cutlass.tile_scheduler.mods_query' is not one of the four MODS operations}}
+    // expected-error@+1 {{'cutlass.tile_scheduler.mods_query' is not one of the MODS operations}}
     "cutlass.tile_scheduler.mods_query"() : () -> ()
     gpu.return
   }
@@ -101,7 +101,7 @@ gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
 
 gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
   gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
-    // expected-error@+1 {{'llvm.inline_asm' has no custom form}}
+    // expected-error@+1 {{'llvm.inline_asm' is read in its generic form only}}
     llvm.inline_asm
     gpu.return
   }

@@ -1,6 +1,6 @@
 // RUN: invalid
 func.func @f(%i: index, %a: i32) {
-  // expected-error@+3 {{hands on 0 values, but 'scf.for' expects 1}}
+  // expected-error@+1 {{different number of region iter_args and yielded values: 1 != 0}}
   %0 = scf.for %j = %i to %i step %i iter_args(%x = %a) -> (i32) {
     gpu.barrier
     scf.yield
@@ -11,8 +11,8 @@ func.func @f(%i: index, %a: i32) {
 // -----
 
 func.func @f(%i: index, %a: i32, %l: i64) {
+  // expected-error@+1 {{0-th region iter_arg and 0-th yielded value have different type: 'i32' != 'i64'}}
   %0 = scf.for %j = %i to %i step %i iter_args(%x = %a) -> (i32) {
-    // expected-error@+1 {{hands on value #0 of type 'i64', but 'scf.for' expects 'i32'}}
     scf.yield %l : i64
   }
   func.return

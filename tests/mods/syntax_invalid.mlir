@@ -35,7 +35,7 @@ func.func @f(%a: i128) {
 
 // -----
 
-// expected-error@+4 {{expected '}' at the end of a region}}
+// expected-error@+2 {{expected '}' at the end of a region}}
 func.func @f() {
   func.return
 
@@ -75,9 +75,9 @@ llvm.func @f(%p: !llvm.ptr, %a: i32) {
   %1 = llvm.atomicrmw add %p, %a sometime : !llvm.ptr, i32
   // expected-error@+1 {{expected an atomic ordering}}
   %2 = llvm.atomicrmw add %p, %a, %a acquire : !llvm.ptr, i32
-  // expected-error@+1 {{a call of what is no symbol is written in the generic form}}
-  %3 = llvm.call %p(%a) : !llvm.ptr, (i32) -> i64
-  // expected-error@+1 {{'llvm.inline_asm' has no custom form}}
+  // expected-error@+1 {{a call with a calling convention or a kind of tail call is outside of what is read}}
+  %3 = llvm.call tail @f(%p, %a) : (!llvm.ptr, i32) -> i64
+  // expected-error@+1 {{'llvm.inline_asm' is read in its generic form only}}
   llvm.inline_asm "nop", "" : () -> ()
   llvm.return
 }

@@ -8,8 +8,6 @@ gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
     cutlass.async.exec {warps = array<i32: 0, 4>} {
       cutlass.tile_scheduler.mods_report_mainloop_start %sched, %a {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
       cutlass.tile_scheduler.mods_report_mainloop_end %sched, %b {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
-      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %dyn {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
-      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %dyn {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
       cutlass.async.yield
     }
     gpu.return

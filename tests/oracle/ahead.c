@@ -58,12 +58,13 @@ struct op {
   struct await awaits[WAITS];
   uint64_t
       before; /* all that must be over before it starts, and, failed or not, published before */
-  uint64_t unnamed; /* what must be over only before it starts: its record is not imported */
-  uint64_t memory;  /* former users of its buffer's memory */
-  uint64_t finish;  /* all that is over once it is published */
-  bool dead_wait;   /* a value had failed when it entered */
-  bool unpromised;  /* a value was not promised when it entered */
-  bool external;    /* its signal has no record */
+  uint64_t unnamed;   /* what must be over only before it starts: its record is not imported */
+  uint64_t memory;    /* former users of its buffer's memory */
+  uint64_t finish;    /* all that is over once it is published */
+  bool dead_wait;     /* a value had failed when it entered */
+  bool failed_before; /* it had failed when it entered, or would wait for itself */
+  bool unpromised;    /* a value was not promised when it entered */
+  bool external;      /* its signal has no record */
   bool has_body, waits_inside, fails, refused, partial, was_held, cancelled;
   bool given, out, running, over, ran, published, left;
   enum tide_status status; /* as published */
@@ -219,11 +220,14 @@ static uint64_t bit(const struct world *w, const struct op *op) { return 1ull <<
 
 /* ---- timelines ------------------------------------------------------------------------- */
 
-/* Fails the line from just above the value that it signals before this one. */
+/* Fails the line from just above the value that was reached or promised before this one. An
+ * operation that has failed when it enters promises none. */
 static void fail_signal(struct op *op) {
   struct line *line = op->line;
-  uint64_t below = 0;
-  for (int i = 0; i < line->count && line->signals[i].by != op; i++) below = line->signals[i].value;
+  uint64_t below = line->reached;
+  for (int i = 0; i < line->count && line->signals[i].by != op; i++)
+    if (!line->signals[i].by->dead_wait && line->signals[i].value > below)
+      below = line->signals[i].value;
   if (below + 1 < line->fails_from) line->fails_from = below + 1;
 }
 
@@ -349,6 +353,17 @@ static void enter(struct world *w, struct op *op, uint64_t epoch) {
   w->has[HAS_BEHIND] |= op->was_held && queue->hardware >= 0 && !op->await_count;
 }
 
+/* Returns the operation with the smallest promised value that will do: one that had failed when it
+ * entered promises none. */
+static struct op *promised_by(const struct await *await) {
+  if (!await->by || !await->by->dead_wait) return await->by;
+  for (int i = 0; i < await->line->count; i++) {
+    struct op *by = await->line->signals[i].by;
+    if (await->line->signals[i].value >= await->value && by->epoch && !by->dead_wait) return by;
+  }
+  return NULL;
+}
+
 /* A wait of an operation that enters. A value that has failed imports nothing, nor does one below
  * the signalled value, which the host might reach. */
 static void classify(struct world *w, struct op *op, const struct tide_event *event) {
@@ -356,6 +371,7 @@ static void classify(struct world *w, struct op *op, const struct tide_event *ev
   const struct await *await = op->awaits;
   while (await->line->handle != event->object || await->value != event->value) await++;
   bool is_failed = class_ == TIDE_WAIT_FAILED;
+  if (op->failed_before && is_failed) return; /* its waits may be dropped: it may be in a cycle */
   static const char *const names[] = {"failed", "resolved", "elided", "issued", "held"};
   note(w, "  the wait for %d of %d is %s\n", (int)await->value, (int)(await->line - w->lines),
        names[class_]);
@@ -364,14 +380,15 @@ static void classify(struct world *w, struct op *op, const struct tide_event *ev
           is_failed ? "failed, and its value is not" : "not failed, and its value is");
   op->dead_wait |= is_failed;
   op->unpromised |= class_ == TIDE_WAIT_HELD;
-  if (is_failed || class_ == TIDE_WAIT_HELD || !await->by) return;
-  bool is_named = await->by->value == await->value || await->line->operations_only;
-  if (await->by->external || (class_ == TIDE_WAIT_ISSUED && !is_named)) {
-    op->unnamed |= bit(w, await->by);
+  struct op *by = promised_by(await);
+  if (is_failed || class_ == TIDE_WAIT_HELD || !by) return;
+  bool is_named = by->value == await->value || await->line->operations_only;
+  if (by->external || (class_ == TIDE_WAIT_ISSUED && !is_named)) {
+    op->unnamed |= bit(w, by);
     return;
   }
-  op->before |= await->by->finish;
-  op->finish |= await->by->finish;
+  op->before |= by->finish;
+  op->finish |= by->finish;
 }
 
 static void on_event(void *self, const struct tide_event *event) {
@@ -383,8 +400,10 @@ static void on_event(void *self, const struct tide_event *event) {
     return;
   struct op *op = &w->ops[atoi(event->label)];
   if (event->kind == TIDE_EVENT_HOLD) op->was_held = w->has[HAS_HELD] = true;
-  else if (event->kind == TIDE_EVENT_ENTER) enter(w, op, event->epoch);
-  else if (event->kind == TIDE_EVENT_WAIT_CLASS) classify(w, op, event);
+  else if (event->kind == TIDE_EVENT_ENTER) {
+    op->failed_before = op->dead_wait = event->status != TIDE_OK;
+    enter(w, op, event->epoch);
+  } else if (event->kind == TIDE_EVENT_WAIT_CLASS) classify(w, op, event);
   else publish(w, op, event->status);
 }
 
@@ -503,7 +522,7 @@ static void submit(struct world *w) {
   w->count++;
   queue->ops[queue->count++] = op;
   enum tide_status status = try_submit(w, op, buffer);
-  CHECK_OK(status);
+  if (status) wrong(w, "submit says %s", tide_status_name(status));
   if (buffer) tide_queue_free(queue->handle, buffer);
 }
 

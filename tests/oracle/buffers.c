@@ -19,11 +19,15 @@ void watch_alloc(struct world *world, const struct tide_event *event) {
   world->alloc.tainted = event->frontier->tainted;
   world->alloc.has_signaller = event->cause_axis != 0;
   closure_of(world, event->frontier, &world->alloc.past);
+  frontier_vec(world, event->frontier, &world->alloc.listed);
   world->alloc.signaller = (struct vec){{0}};
   if (!event->cause_axis) return;
   int axis = axis_find(world, event->cause_axis);
   ENSURE(world, axis >= 0, "a past names an axis that nobody has");
   world->alloc.signaller = *finish_of(world, axis, event->cause_epoch);
+  if (!world->alloc.tainted) return;
+  world->alloc.listed = (struct vec){{0}};
+  world->alloc.listed.at[axis] = (uint32_t)event->cause_epoch;
 }
 
 static bool overlap(const struct buffer *a, const struct buffer *b) {
@@ -79,6 +83,17 @@ static void check_alloc(struct program *program, struct buffer *buffer, struct q
   }
 }
 
+void buffers_forget(struct op *op) {
+  for (uint32_t i = 0; i < op->use_count; i++) {
+    struct buffer *buffer = op->uses[i];
+    uint32_t kept = 0;
+    for (uint32_t u = 0; u < buffer->user_count; u++)
+      if (buffer->users[u] != op) buffer->users[kept++] = buffer->users[u];
+    buffer->user_count = kept;
+  }
+  op->use_count = 0;
+}
+
 void buffers_pasts(struct op *op, struct vec *into) {
   for (uint32_t i = 0; i < op->use_count; i++) vec_max(into, &op->uses[i]->past);
 }
@@ -119,6 +134,7 @@ struct buffer *buffer_alloc(struct program *program, struct queue *queue, size_t
   buffer->size = size;
   buffer->reuse = tide_buffer_reuse(handle);
   buffer->past = world->alloc.past;
+  buffer->listed = world->alloc.listed;
   /* Its entries are waited for where they tell all, else its signaller. */
   if (world->alloc.tainted) vec_max(&buffer->past, &world->alloc.signaller);
   LOG(world, "alloc b%u %zu bytes at %p by %s, reuse %d", program->buffer_count, size,
@@ -154,8 +170,10 @@ static void ask(struct program *program, struct buffer *buffer) {
       if (overlap(program->buffers[i], buffer))
         ENSURE(world, all_finished(world, program->buffers[i]), "a buffer is ready too early");
   }
-  if (tide_buffer_idle(buffer->handle))
+  if (tide_buffer_idle(buffer->handle)) {
     ENSURE(world, all_finished(world, buffer), "a buffer is idle too early");
+    host_saw_ends(program, buffer->users, buffer->user_count);
+  }
 }
 
 void buffer_random(struct program *program) {

@@ -52,7 +52,8 @@ static struct line *line_for_wait(struct program *program, struct queue *queue) 
 /* Nobody but an operation behind this one could make it true: that is an error of the program's. */
 static uint64_t future_allowed(struct program *program, const struct op *op,
                                const struct line *line) {
-  if (op->instance || line->kind == LINE_COLLECTIVE) return 0;
+  bool crossed = program->config.crossed != 0;
+  if ((op->instance || line->kind == LINE_COLLECTIVE) && !crossed) return 0;
   if (!chance(program, program->config.hold)) return 0;
   return 1 + pick(program, 2);
 }
@@ -62,7 +63,7 @@ static void add_random_wait(struct program *program, struct op *op) {
   if (!line) return;
   uint64_t reached = line_value(line), top = line_top(line), value;
   const struct record *newest = line_newest_pending(line);
-  if (op->instance) {
+  if (op->instance && !program->config.crossed) {
     top = reached;
     if (line->kind == LINE_NORMAL && newest && newest->value > top) top = newest->value;
   }
@@ -74,10 +75,9 @@ static void add_random_wait(struct program *program, struct op *op) {
   else value = top ? 1 + pick(program, top) : 0;
   for (uint32_t i = 0; i < op->signal_count; i++)
     if (op->signals[i].line == line && op->signals[i].value <= value) return;
-  /* Held operations beside collectives can close cycles that nobody sees: the program's own error.
-   */
   struct record record;
-  if (program->collective_count && value > reached && !line_pending(line, value, false, &record))
+  if (program->collective_count && !program->config.crossed && value > reached &&
+      !line_pending(line, value, false, &record))
     return;
   op_add_wait(op, line, value);
 }

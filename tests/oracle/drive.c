@@ -249,6 +249,7 @@ static void cancel(struct program *program) {
   if (before == OP_HELD || before == OP_ENTERED) op->cancelled = true;
   LOG(world, "cancel %s", op->label);
   enum tide_status status = tide_queue_cancel(op->queue->handle, op->sequence);
+  expel_cyclic(program);
   enum tide_status expected = TIDE_NOT_FOUND;
   if (before == OP_HELD || before == OP_ENTERED) expected = TIDE_OK;
   if (before == OP_STARTED) expected = TIDE_BUSY;
@@ -285,6 +286,7 @@ void queue_destroy(struct queue *queue) {
   queue->progress->excused = true;
   members_go(program, queue, NULL);
   tide_queue_destroy(queue->handle);
+  expel_cyclic(program);
   members_gone(program);
 }
 
@@ -307,6 +309,7 @@ static void lose(struct program *program) {
     if (program->ops[i]->queue->device == device) program->ops[i]->lost = true;
   members_go(program, NULL, device);
   tide_device_lose(device->handle, TIDE_LOST);
+  expel_cyclic(program);
   members_gone(program);
 }
 
@@ -373,6 +376,8 @@ void program_step(struct program *program) {
   if (c->host_signal && chance(program, c->host_signal)) random_host_signal(program);
   if (c->host_signal && chance(program, 50)) host_import(program);
   if (c->buffers && chance(program, c->buffers)) buffer_random(program);
+  if (c->crossed && program->collective_count && chance(program, c->crossed))
+    submit_part(program, program->collectives[pick(program, program->collective_count)]);
   if (program->collective_count && chance(program, 80)) /* a lost one refuses */
     submit_instance(program, program->collectives[pick(program, program->collective_count)]);
   if (chance(program, 450)) random_submit(program);

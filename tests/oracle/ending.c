@@ -2,6 +2,7 @@
 #include "causal/context_state.h"
 #include "oracle.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool is_over(const struct op *op) {
@@ -14,8 +15,9 @@ static struct op *any_left(struct program *program) {
   return NULL;
 }
 
-/* A wait that nobody who was submitted will satisfy. */
-static struct wait *hopeless(struct op *op) {
+/* A wait that no submitted operation will satisfy. `between`: or that a host can satisfy before
+ * the operation that has promised more, which may itself come behind this wait. */
+static struct wait *hopeless(struct op *op, bool between) {
   if (op->state != OP_HELD && op->state != OP_ENTERED) return NULL;
   for (uint32_t i = 0; i < op->wait_count; i++) {
     struct wait *wait = &op->waits[i];
@@ -23,6 +25,7 @@ static struct wait *hopeless(struct op *op) {
     if (line_value(wait->line) >= wait->value || line_failed(wait->line, wait->value)) continue;
     if (op->cancelled) continue;
     if (!line_pending(wait->line, wait->value, false, &record)) return wait;
+    if (between && wait->line->kind == LINE_NORMAL && record.value > wait->value) return wait;
   }
   return NULL;
 }
@@ -66,19 +69,20 @@ static void give_up(struct program *program, struct op *op) {
   LOG(world, "cancel %s, which waits for ever", op->label);
   enum op_state before = op->state;
   enum tide_status status = tide_queue_cancel(op->queue->handle, op->sequence);
+  expel_cyclic(program);
   ENSURE(world, status == TIDE_OK, "cancel of %s (state %u), which waits for ever, says %s",
          op->label, before, tide_status_name(status));
 }
 
-static bool help(struct program *program) {
+static bool help(struct program *program, bool between) {
   bool helped = false;
   for (uint32_t i = 0; i < program->op_count; i++) {
     struct op *op = program->ops[i];
-    struct wait *wait = hopeless(op);
+    struct wait *wait = hopeless(op, between);
     if (!wait) continue;
     check_diagnosis(program, op);
     if (!(chance(program, 800) && signal_for(program, wait)) && !submit_for(program, wait)) {
-      if (!hopeless(op)) continue;
+      if (!hopeless(op, between)) continue;
       give_up(program, op);
     }
     helped = true;
@@ -113,6 +117,7 @@ static void collective_destroy(struct program *program, struct collective *colle
   bool (*before)(struct world *) = world->meanwhile;
   world->meanwhile = others_go_on;
   tide_collective_destroy(handle);
+  expel_cyclic(program);
   world->meanwhile = before;
 }
 
@@ -139,7 +144,12 @@ static void run_to_end(struct program *program) {
     program_run_out(program);
     struct op *left = any_left(program);
     if (!left) return;
-    if (help(program) || complete_collectives(program)) continue;
+    if (help(program, false) || complete_collectives(program) || help(program, true)) continue;
+    if (world->verbose) {
+      static char text[1 << 16];
+      (void)tide_context_diagnose(world->context, text, sizeof text);
+      fputs(text, stdout);
+    }
     violation(world, "%s (state %u) hangs: nobody waits for anything that will not come",
               left->label, left->state);
   }
@@ -212,8 +222,9 @@ static void destroy_queues(struct program *program) {
 void program_end(struct program *program) {
   struct world *world = program->world;
   program->random.state = ~program->seed;
-  if (world->paused) tide_context_resume(world->context);
+  bool was_paused = world->paused;
   world->paused = false;
+  if (was_paused) tide_context_resume(world->context);
   for (uint32_t i = 0; i < program->device_count; i++)
     if (program->devices[i].lost && !program->devices[i].certified)
       device_certify(&program->devices[i]);

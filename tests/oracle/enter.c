@@ -9,12 +9,22 @@ static const char *const classes[] = {"failed", "resolved", "elided", "issued", 
 void watch_enter(struct op *op, const struct tide_event *event) {
   struct world *world = op->program->world;
   struct axis *axis = &world->axes[op->queue->axis];
+  if (op->state == OP_HELD) expel_cyclic(op->program);
   ENSURE(world, op->state == OP_NEW || op->state == OP_HELD, "%s enters twice", op->label);
   ENSURE(world, event->epoch == axis->given + 1u, "%s enters as epoch %lu after %u", op->label,
          (unsigned long)event->epoch, axis->given);
   ENSURE(world, event->frontier != NULL, "%s enters without a frontier", op->label);
   op->epoch = event->epoch;
-  op->refused = event->status == TIDE_VALUE || event->status == TIDE_UNORDERED;
+  bool failed =
+      fails_at_entry(op) || (event->status && event->status != TIDE_DEADLOCK) || instance_fails(op);
+  op->cyclic = op->state == OP_HELD && closes_cycle(op, true, failed);
+  ENSURE(world, !op->cyclic || event->status || !world->contracts,
+         "%s enters and closes a cycle, but has not failed", op->label);
+  bool is_out_of_order = event->status == TIDE_VALUE || event->status == TIDE_UNORDERED;
+  op->excused |= is_out_of_order && op->state == OP_NEW && !instance_fails(op);
+  op->refused = is_out_of_order || op->cyclic;
+  op->failed_before = event->status != TIDE_OK;
+  if (op->cyclic) buffers_forget(op);
   op->tainted = event->frontier->tainted;
   op->classes_seen = 0;
   frontier_vec(world, event->frontier, &op->known);
@@ -114,7 +124,7 @@ void watch_class(struct op *op, const struct tide_event *event) {
       (unsigned long)wait->value, classes[wait->class_ > 4 ? 4 : wait->class_], wait->reason,
       event->cause_axis ? axis_text(world, axis_find(world, event->cause_axis)) : "-",
       (unsigned long)event->cause_epoch, (unsigned long)event->cause_value);
-  unsigned expected = expected_class(wait), seen = wait->class_;
+  unsigned expected = op->cyclic ? TIDE_WAIT_FAILED : expected_class(wait), seen = wait->class_;
   ENSURE(world, seen == expected || (seen == TIDE_WAIT_ELIDED && expected == TIDE_WAIT_ISSUED),
          "%s: %s >= %lu is classed as %s, not %s", op->label, wait->line->label,
          (unsigned long)wait->value, classes[seen > 4 ? 4 : seen], classes[expected]);
@@ -137,7 +147,7 @@ void watch_class(struct op *op, const struct tide_event *event) {
 static void check_elisions(struct op *op, const struct vec *base) {
   struct world *world = op->program->world;
   struct vec all = *base;
-  bool failed = false;
+  bool failed = op->failed_before;
   for (uint32_t i = 0; i < op->wait_count; i++) {
     vec_max(&all, &op->waits[i].brings);
     failed |= op->waits[i].class_ == TIDE_WAIT_FAILED;
@@ -177,12 +187,18 @@ static void check_known(struct op *op) {
            axis_text(world, (int)i), op->known.at[i], op->start.at[i]);
 }
 
-/* Whatever was imported is listed, unless it has finished or entries were lost. */
+/* Each imported operation is listed, perhaps by way of a collective, unless it has finished or
+ * entries were lost. */
 static void check_imports(struct op *op) {
+  struct world *world = op->program->world;
+  struct vec listed = op->known;
+  for (uint32_t i = 0; i < world->axis_count; i++)
+    if (world->axes[i].collective && op->known.at[i])
+      vec_max(&listed, finish_of(world, (int)i, op->known.at[i]));
   for (uint32_t i = 0; i < op->wait_count; i++) {
     const struct wait *wait = &op->waits[i];
     ENSURE(op->program->world,
-           op->tainted || wait->cause < 0 || op->known.at[wait->cause] >= wait->cause_epoch ||
+           op->tainted || wait->cause < 0 || listed.at[wait->cause] >= wait->cause_epoch ||
                finished(op->program->world, wait->cause, wait->cause_epoch),
            "%s imports the record of %s@%lu, but does not know it then", op->label,
            axis_text(op->program->world, wait->cause), (unsigned long)wait->cause_epoch);
@@ -222,20 +238,49 @@ static void check_signals(struct op *op) {
   }
 }
 
-static void collective_entered(struct op *op) {
-  struct world *world = op->program->world;
-  struct instance *instance = op->instance;
-  struct collective *collective = instance->collective;
+/* What has finished once the instance has, which comes after the one before it. */
+static void note_finish(struct collective *collective, const struct instance *instance) {
   struct vec *all = &collective->finishes[instance->number];
-  if (instance->submitted < collective->count) return;
-  for (uint32_t i = 0; i < collective->count; i++)
-    if (instance->parts[i]->state < OP_ENTERED) return;
   *all = collective->finishes[instance->number - 1];
   for (uint32_t i = 0; i < collective->count; i++)
     if (instance->parts[i]->state != OP_LEFT) vec_max(all, &instance->parts[i]->finish);
   all->at[collective->axis] = instance->number;
-  if (collective->entered < instance->number) collective->entered = instance->number;
-  world->axes[collective->axis].given = collective->entered;
+}
+
+/* Instances are promised in order, also where a part of an earlier one is still held. */
+static void collective_entered(struct op *op) {
+  struct instance *instance = op->instance;
+  struct collective *collective = instance->collective;
+  if (instance->submitted < collective->count) return;
+  for (uint32_t i = 0; i < collective->count; i++)
+    if (instance->parts[i]->state < OP_ENTERED) return;
+  instance->whole = true;
+  for (uint32_t n; (n = collective->entered + 1) < MAX_INSTANCES && collective->instances[n].whole;
+       collective->entered = n)
+    note_finish(collective, &collective->instances[n]);
+  op->program->world->axes[collective->axis].given = collective->entered;
+}
+
+/* One that enters as failed promises nothing, and is not checked for order. */
+static bool has_failed_wait(const struct op *op) {
+  for (uint32_t i = 0; i < op->wait_count; i++)
+    if (op->waits[i].class_ == TIDE_WAIT_FAILED) return true;
+  return false;
+}
+
+/* An instance that has failed stands for nothing, though its parts have finished when it has. */
+static bool any_instance_failed(const struct program *program) {
+  for (uint32_t c = 0; c < program->collective_count; c++) {
+    const struct collective *collective = program->collectives[c];
+    if (collective->lost) return true;
+    for (uint32_t n = 1; n < MAX_INSTANCES && collective->instances[n].submitted; n++)
+      for (uint32_t i = 0; i < collective->count; i++) {
+        struct op *part = collective->instances[n].parts[i];
+        if (part && part->state != OP_NEW && (part->state == OP_LEFT || op_failing(part)))
+          return true;
+      }
+  }
+  return false;
 }
 
 /* All classes are known: the operation's past is. */
@@ -248,16 +293,16 @@ static void finish_enter(struct op *op) {
   op->start = queue->start;
   if (queue->device->in_order) vec_max(&op->start, &queue->end);
   vec_max(&op->start, &now);
+  if (!world->blurred) world->blurred = any_instance_failed(op->program);
   check_elisions(op, &op->start);
   for (uint32_t i = 0; i < op->wait_count; i++) vec_max(&op->start, &op->waits[i].brings);
   buffers_pasts(op, &op->start);
-  /* What a collective stands for is not all listed. */
-  if (op->program->collective_count) world->blurred = true;
   check_known(op);
   check_imports(op);
   op->state = OP_ENTERED;
   check_place(op);
-  if (!op->refused) check_signals(op);
+  bool promises = !op->refused && !op->failed_before && !has_failed_wait(op) && !instance_fails(op);
+  if (promises) check_signals(op);
   op->finish = op->start;
   vec_max(&op->finish, &queue->end);
   op->finish.at[queue->axis] = (uint32_t)op->epoch;
@@ -265,9 +310,10 @@ static void finish_enter(struct op *op) {
   queue->end = op->finish;
   axis->ops[op->epoch] = op;
   axis->given = (uint32_t)op->epoch;
-  for (uint32_t i = 0; i < op->signal_count && !op->refused; i++)
+  for (uint32_t i = 0; i < op->signal_count && promises; i++)
     line_add_pending(op->signals[i].line, op, op->signals[i].value, op->signals[i].external);
   if (op->instance) collective_entered(op);
+  op->program->epochs_moved |= op->cyclic;
 }
 
 void watch_entered_alone(struct op *op) { finish_enter(op); }

@@ -12,9 +12,29 @@ struct line *line_find(struct world *world, const void *handle) {
   return NULL;
 }
 
+static bool went_well(const struct instance *instance) {
+  for (uint32_t i = 0; i < instance->collective->count; i++) {
+    const struct op *part = instance->parts[i];
+    if (!part || part->state == OP_LEFT || part->status) return false;
+  }
+  return !instance->lacking;
+}
+
+/* A destroyed collective's instances go on, but its timeline cannot be read any more. */
+static uint64_t value_of_destroyed(struct line *line) {
+  const struct collective *collective = line->collective;
+  prefix_update(line->program->world, collective->axis);
+  uint64_t finished = line->program->world->axes[collective->axis].prefix;
+  while (line->value < finished && !line_failed(line, line->value + 1) &&
+         went_well(&collective->instances[line->value + 1]))
+    line->value++;
+  return line->value;
+}
+
 /* A progress timeline tells of no signal: its value is looked at, and must not run ahead. */
 uint64_t line_value(struct line *line) {
   struct world *world = line->program->world;
+  if (line->dead && line->kind == LINE_COLLECTIVE) return value_of_destroyed(line);
   if (line->dead) return line->value;
   uint64_t value = tide_timeline_query(line->handle);
   if (line->kind == LINE_NORMAL) {
@@ -123,7 +143,7 @@ struct record *line_reserved_from(struct line *line, uint64_t value) {
   bool any = false;
   for (uint32_t i = 0; i < program->op_count; i++) {
     struct op *op = program->ops[i];
-    if (op->state != OP_HELD) continue;
+    if (op->state != OP_HELD || op->refused) continue;
     for (uint32_t s = 0; s < op->signal_count; s++) {
       if (op->signals[s].line != line || op->signals[s].value < value) continue;
       if (any && best.value <= op->signals[s].value) continue;

@@ -131,6 +131,10 @@ struct op {
   struct buffer *uses[MAX_USES];
   enum tide_access access[MAX_USES];
   bool has_body, brief, refused, cancelled, tainted, ran, lost;
+  bool excused; /* accepted, and failed, though its signals were out of order at the submit */
+  bool was_held, failed_before; /* at its submit; it had failed when it entered */
+  bool expelled; /* held, and found to wait for itself when another one was cancelled */
+  bool cyclic;   /* found to wait for itself when it entered: it awaits and touches nothing */
   enum tide_status status;
   struct instance *instance;
   struct vec known, start, finish;
@@ -192,6 +196,7 @@ struct instance {
   uint64_t kind;
   struct op *parts[MAX_MEMBERS];
   bool lacking; /* a part that will never come */
+  bool whole;   /* the last part has entered */
 };
 
 struct collective {
@@ -222,7 +227,8 @@ struct buffer {
   size_t size, span;
   enum tide_reuse reuse;
   bool freed, imported;
-  struct vec past; /* all that its past implies */
+  struct vec past;   /* all that its past implies */
+  struct vec listed; /* what its past lists */
   struct op *users[MAX_OPS];
   uint32_t user_count;
   struct op *writer;               /* race-free programs */
@@ -245,6 +251,7 @@ struct config {
   uint32_t host_signal, external_host;
   uint32_t buffers, free_elsewhere, host_free, limit, wait_first;
   uint32_t collectives, pause, batch, bad, bodyless, query;
+  uint32_t crossed;    /* parts are submitted one by one, beside held operations */
   uint32_t take, give; /* how eager the backend is */
   uint32_t signal_chance;
   uint32_t stop;   /* all workers of a device stop for a while */
@@ -278,6 +285,8 @@ struct program {
   uint32_t device_count, queue_count, line_count, collective_count, host_count, op_count,
       buffer_count;
   struct tide_pool *pool;
+  bool epochs_moved;   /* a held operation has left, or entered and closed a cycle */
+  struct vec declared; /* race-free programs: whose end the host has asked for, and their past */
   struct waker *wakers[MAX_WAKERS];
   uint32_t waker_count;
   uint64_t seed;
@@ -305,6 +314,7 @@ struct world {
   struct {
     const void *handle;
     struct vec past, signaller; /* all that the entries imply; all that the signaller does */
+    struct vec listed;          /* the entries; of a tainted past its signaller */
     bool tainted, has_signaller;
     enum tide_reuse reuse;
   } alloc; /* what the last one said */
@@ -400,6 +410,8 @@ void watch_entered_alone(struct op *op);
 /* ---- buffers.c ---- */
 void watch_alloc(struct world *world, const struct tide_event *event);
 void buffers_check_start(struct op *op);
+/* The operation does not touch its buffers after all. */
+void buffers_forget(struct op *op);
 void buffers_pasts(struct op *op, struct vec *into);
 struct buffer *buffer_alloc(struct program *program, struct queue *queue, size_t size);
 void buffer_free(struct program *program, struct buffer *buffer, struct queue *queue);
@@ -419,8 +431,10 @@ void op_add_wait(struct op *op, struct line *line, uint64_t value);
 
 /* ---- submit.c ---- */
 enum tide_status submit(struct op *op);
+bool fails_at_entry(const struct op *op);
 void submit_batch(struct program *program, struct queue *queue, uint32_t count);
 void submit_instance(struct program *program, struct collective *collective);
+void submit_part(struct program *program, struct collective *collective);
 
 /* ---- make.c ---- */
 void program_make(struct program *program, struct world *world, const struct config *config,
@@ -435,11 +449,19 @@ void check_settled(struct program *program);
 /* An untainted frontier stands for all of the queue's past. */
 void check_position(struct queue *queue);
 bool op_failing(struct op *op);
-/* Would this operation, held behind all that its queue holds, wait for itself? */
-bool closes_cycle(struct op *op);
+/* True if another part of its instance has failed, or will never come. */
+bool instance_fails(const struct op *op);
+
+/* ---- cycles.c ---- */
+/* Would this operation wait for itself if it entered now, or were held? `fails`: if it entered as
+ * one that has failed. */
+bool closes_cycle(struct op *op, bool enters, bool fails);
+/* If epochs mean other operations than before: notes the held ones that wait for themselves now. */
+void expel_cyclic(struct program *program);
 
 /* ---- races.c ---- */
 void check_races(struct op *op);
+void host_saw_ends(struct program *program, struct op *const *ops, uint32_t count);
 /* Race-free programs: the operation that a wait puts this one behind; NULL: none. */
 const struct op *named_by(const struct program *program, const struct line *line, uint64_t value);
 void heard_finding(void *user, const struct tide_diag *diag);

@@ -34,14 +34,14 @@ static void print(const struct tally *t) {
   printf("# %llu worlds: %llu allocs: %llu known, %llu finished, %llu gap, %llu fresh; %llu "
          "pasts known to whoever named the buffer, %llu waited for; %llu tainted entries, %llu "
          "deferred frees, %llu joins, %llu splits, %llu chunks; %llu allocs grew the pool, %llu "
-         "waited at its limit, %llu failed\n",
+         "waited at its limit, %llu failed, %llu took the room of idle chunks\n",
          (unsigned long long)t->runs, (unsigned long long)t->allocs, (unsigned long long)t->known,
          (unsigned long long)t->finished, (unsigned long long)t->gap, (unsigned long long)t->fresh,
          (unsigned long long)t->elided_past, (unsigned long long)t->gap_waits,
          (unsigned long long)t->tainted, (unsigned long long)t->deferred,
          (unsigned long long)t->joins, (unsigned long long)t->splits, (unsigned long long)t->mapped,
          (unsigned long long)t->grown, (unsigned long long)t->gaps_at_the_limit,
-         (unsigned long long)t->refused);
+         (unsigned long long)t->refused, (unsigned long long)t->exchanged);
 }
 
 static void run_setting(const struct setting *setting, uint64_t count) {
@@ -72,6 +72,7 @@ TEST(order_holds) {
       const char *what = pool_world_run(&one, seed, &tally);
       if (what) FAIL("seed %llu: %s", (unsigned long long)seed, what);
     }
+    if (seeds(2000) >= 2000) CHECK(tally.exchanged > 0); /* it is rare */
   }
 }
 

@@ -168,6 +168,7 @@ static bool satisfies(struct world *w, const struct tide_frontier *known,
 /* What a request could be given, by a look at every block. */
 struct offer {
   bool no_wait, fresh, growth; /* free blocks that need no wait; fresh ones; room below the limit */
+  bool exchange;               /* room below the limit once idle chunks are given back */
   bool gap;
   size_t fewest; /* of gap: entries to wait for */
 };
@@ -198,16 +199,28 @@ static size_t count_missing(struct world *w, const struct tide_death *death,
   return can_wait ? missing : SIZE_MAX;
 }
 
+static const struct tide_frontier nothing = {.capacity = 1};
+
+/* Is the whole chunk free, and has each operation that used it finished? */
+static bool is_idle(struct world *w, const struct tide_chunk *chunk) {
+  for (const struct tide_block *block = chunk->first; block; block = block->after) {
+    if (block->state == TIDE_BLOCK_LIVE || block->state == TIDE_BLOCK_WAITING) return false;
+    if (block->state == TIDE_BLOCK_FREE && count_missing(w, block->death, &nothing)) return false;
+  }
+  return true;
+}
+
 static struct offer look_at_all(struct world *w, size_t size, const struct line *line) {
-  static const struct tide_frontier nothing = {.capacity = 1};
   struct offer offer = {.fewest = SIZE_MAX};
   size_t whole = (size + GRANULE - 1) / GRANULE * GRANULE;
   struct tide_pool_stats stats;
   tide_pool_stats(w->pool, &stats);
   offer.growth = stats.source_bytes + whole <= w->limit;
+  uint64_t busy = stats.source_bytes;
   for (struct tide_link *at = w->pool->chunks.next; at != &w->pool->chunks; at = at->next) {
-    struct tide_block *block = TIDE_CONTAINER(at, struct tide_chunk, link)->first;
-    for (; block; block = block->after) {
+    struct tide_chunk *chunk = TIDE_CONTAINER(at, struct tide_chunk, link);
+    if (is_idle(w, chunk)) busy -= chunk->size;
+    for (struct tide_block *block = chunk->first; block; block = block->after) {
       if (block->size < whole) continue;
       if (block->state == TIDE_BLOCK_FRESH) offer.fresh = true;
       if (block->state != TIDE_BLOCK_FREE) continue;
@@ -217,6 +230,7 @@ static struct offer look_at_all(struct world *w, size_t size, const struct line 
     }
   }
   offer.gap = offer.fewest != SIZE_MAX;
+  offer.exchange = busy + whole <= w->limit;
   return offer;
 }
 
@@ -227,10 +241,13 @@ static void check_order(struct world *w, const struct offer *before, const struc
   tide_pool_stats(w->pool, &now);
   bool growth = before->growth && !w->source_failed, grown = now.source_bytes > then->source_bytes;
   if (now.source_bytes > w->limit) violate_order(w, "more than the limit is taken");
+  bool exchange = before->exchange && !w->source_failed;
   w->tally->grown += grown;
+  w->tally->exchanged += exchange && !before->no_wait && !before->fresh && !growth && !before->gap;
   w->tally->refused += !buffer;
   if (!buffer) {
     if (before->no_wait || before->fresh || growth || before->gap) violate_order(w, "no memory");
+    if (exchange) violate_order(w, "no memory, though idle chunks are kept");
     return;
   }
   if (grown && (before->no_wait || before->fresh)) {
@@ -245,6 +262,7 @@ static void check_order(struct world *w, const struct offer *before, const struc
   if (now.gap_waits - then->gap_waits > before->fewest) violate_order(w, "not the fewest waits");
   if (w->setting.waits_first && line) return;
   if (before->fresh || growth) violate_order(w, "a wait is made though there is memory");
+  if (!line && exchange) violate_order(w, "a host is made to wait though idle chunks are kept");
 }
 
 static void do_alloc(struct world *w) {
@@ -379,7 +397,7 @@ static void enter(struct world *w, struct op *op) {
   f->tainted = op->record.frontier.tainted = op->record.frontier.tainted || was;
   w->tally->tainted += f->tainted;
   if (!op->life) return;
-  struct tide_naming use = {line->position.axis, epoch, &op->record.frontier, epoch};
+  struct tide_naming use = {line->position.axis, epoch, &op->record.frontier, epoch, NULL};
   if (!line->stranger) tide_buffer_use(op->life->buffer, &use);
   if (was_held) {
     op->life->pins--;

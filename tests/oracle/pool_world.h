@@ -80,6 +80,7 @@ struct tally {
   uint64_t runs, allocs, known, finished, gap, fresh, tainted, deferred, joins, splits, mapped;
   uint64_t elided_past, gap_waits;
   uint64_t grown, gaps_at_the_limit, refused; /* allocs that took a chunk, waited, failed */
+  uint64_t exchanged;                         /* allocs that only idle chunks made room for */
 };
 
 /* In front of each piece of memory that the library asked for. */

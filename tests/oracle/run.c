@@ -66,7 +66,10 @@ void draw_config(uint64_t seed, struct config *c) {
   draw_trouble(c, r);
   if (tide_random_below(r, 6) == 0) {
     c->collectives = between(r, 1, 2);
-    c->hold = c->passable = 0;
+    if (tide_random_below(r, 2)) c->crossed = between(r, 50, 300);
+    else c->hold = c->passable = 0;
+    /* The test holds such signals back, which can close a cycle that the library does not see. */
+    if (c->crossed) c->external_signal = 0;
   } else if (tide_random_below(r, 5) == 0) {
     c->racefree = true;
     c->check = tide_random_below(r, 2);
@@ -100,6 +103,7 @@ static const struct {
     FIELD(frontier),        FIELD(history),      FIELD(kicked),        FIELD(racefree),
     FIELD(check),           FIELD(racy),         FIELD(stop),          FIELD(scarce),
     FIELD(wakes),           FIELD(tiny),         FIELD(wait_first),    FIELD(many),
+    FIELD(crossed),
 };
 
 bool config_set(struct config *config, const char *text) {

@@ -76,7 +76,7 @@ static void check_first(struct queue *queue) {
   if (op->state != OP_ENTERED || (op->instance && !lacking)) return;
   if (failed_already(op) || lacking)
     ENSURE(world, import_unfinished(op), "%s has failed, but is not over", op->label);
-  else if (!op->has_body)
+  else if (!op->has_body && !world->paused)
     ENSURE(world, wait_unmet(op) || import_unfinished(op), "%s has nothing to do, but is not over",
            op->label);
 }
@@ -112,58 +112,4 @@ void check_position(struct queue *queue) {
            vec_has(&implied, (int)i, queue->start.at[i] == UINT32_MAX ? 0 : queue->start.at[i]),
            "%s has an untainted frontier that does not imply %s@%u, which it waited for",
            queue->label, axis_text(world, (int)i), queue->start.at[i]);
-}
-
-/* ---- cycles of held operations
- * --------------------------------------------------------------------- */
-
-static struct op *held_before(const struct op *op) {
-  uint64_t s = op->state == OP_HELD ? op->sequence : op->queue->accepted + 1;
-  while (s-- > 1) {
-    struct op *before = op->queue->by_sequence[s];
-    if (before && before->state == OP_HELD && !(before->flags & TIDE_MAY_BE_PASSED)) return before;
-  }
-  return NULL;
-}
-
-/* Without whom can the wait never be true? `extra` counts as held. When the very value is reserved,
- * without that one; when a higher one is, somebody else may come first, except on a timeline that
- * belongs to the waiter's own queue. */
-static struct op *provider(struct op *by, const struct wait *wait, struct op *extra) {
-  struct record pending;
-  if (line_value(wait->line) >= wait->value || line_failed(wait->line, wait->value)) return NULL;
-  if (line_pending(wait->line, wait->value, false, &pending)) return NULL;
-  const struct record *reserved = line_reserved_from(wait->line, wait->value);
-  struct op *best = reserved ? reserved->op : NULL;
-  uint64_t least = reserved ? reserved->value : UINT64_MAX;
-  for (uint32_t i = 0; i < extra->signal_count; i++) {
-    const struct emission *signal = &extra->signals[i];
-    if (signal->line != wait->line || signal->value < wait->value || signal->value > least)
-      continue;
-    least = signal->value;
-    best = extra;
-  }
-  if (!best || best == by || line_failed(wait->line, least)) return NULL;
-  bool own = wait->line->scope == TIDE_SCOPE_QUEUE && !(by->flags & TIDE_MAY_BE_PASSED);
-  return least == wait->value || own ? best : NULL;
-}
-
-bool closes_cycle(struct op *op) {
-  struct op *stack[MAX_OPS];
-  bool seen[MAX_OPS] = {false};
-  uint32_t count = 0;
-  stack[count++] = op;
-  while (count) {
-    struct op *at = stack[--count], *next[MAX_WAITS + 1];
-    uint32_t nexts = 0;
-    next[nexts++] = held_before(at);
-    for (uint32_t i = 0; i < at->wait_count; i++) next[nexts++] = provider(at, &at->waits[i], op);
-    for (uint32_t i = 0; i < nexts; i++) {
-      if (next[i] == op) return true;
-      if (!next[i] || seen[next[i]->id]) continue;
-      seen[next[i]->id] = true;
-      stack[count++] = next[i];
-    }
-  }
-  return false;
 }

@@ -26,6 +26,7 @@ static void config_of(uint64_t seed, struct config *config) {
   config->steps = config->steps > 100 ? 100 : config->steps;
   if (config->queues > 4) config->queues = 4;
   if (config->timelines > 4) config->timelines = 4;
+  config->crossed = 0; /* how early a failing part is noticed depends on all instances */
   config->destroy = 0; /* both programs' axes must fit */
   /* Memory whose past is tainted waits until everything has finished, in either program. */
   if (capacity < 40) config->buffers = 0;

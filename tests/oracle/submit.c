@@ -163,7 +163,18 @@ static bool any_held(const struct program *program) {
   return false;
 }
 
-static void check_refusal(struct op *op, enum tide_status status, const struct tide_diag *diag) {
+/* A wait has failed: it would enter as failed, whatever else it is. */
+bool fails_at_entry(const struct op *op) {
+  if (op->expelled) return true;
+  for (uint32_t i = 0; i < op->wait_count; i++) {
+    const struct wait *wait = &op->waits[i];
+    if (line_value(wait->line) < wait->value && line_failed(wait->line, wait->value)) return true;
+  }
+  return false;
+}
+
+static void check_refusal(struct op *op, enum tide_status status, bool cycle,
+                          const struct tide_diag *diag) {
   struct world *world = op->program->world;
   bool right = false;
   if (!world->contracts) return;
@@ -171,7 +182,7 @@ static void check_refusal(struct op *op, enum tide_status status, const struct t
     case TIDE_FULL: right = no_room(op); break;
     case TIDE_VALUE: right = value_taken(op); break;
     case TIDE_UNORDERED: right = may_be_unordered(op); break;
-    case TIDE_DEADLOCK: right = closes_cycle(op) || (no_room(op) && any_held(op->program)); break;
+    case TIDE_DEADLOCK: right = cycle || (no_room(op) && any_held(op->program)); break;
     case TIDE_CANCELLED:
     case TIDE_LOST: right = op->instance && op->instance->collective->lost; break;
     default: break;
@@ -189,7 +200,12 @@ enum tide_status submit(struct op *op) {
   describe(op, &described);
   prepare(op, sequence);
   enum tide_status status;
-  bool cycle = !op->instance && closes_cycle(op);
+  expel_cyclic(op->program);
+  bool fails = instance_fails(op);
+  bool held_cycle = closes_cycle(op, false, fails),
+       entering_cycle = closes_cycle(op, true, fails_at_entry(op) || fails);
+  bool out_of_order = value_taken(op) || may_be_unordered(op);
+  bool refused_cycles[] = {closes_cycle(op, true, true), closes_cycle(op, false, true)};
   if (op->instance) {
     struct instance *instance = op->instance;
     size_t member = 0;
@@ -210,14 +226,18 @@ enum tide_status submit(struct op *op) {
            (unsigned long)sequence);
     ENSURE(world, !op->instance || !op->instance->collective->lost, "%s comes after a loss",
            op->label);
-    ENSURE(world, !cycle || op->state != OP_HELD || !world->contracts,
-           "%s is held in a cycle, which was not refused", op->label);
+    bool cycle = op->was_held ? held_cycle : entering_cycle;
+    if (op->excused) cycle = refused_cycles[op->was_held];
+    ENSURE(world, !op->excused || out_of_order, "%s fails, though nothing is out of order",
+           op->label);
+    ENSURE(world, !cycle || !world->contracts, "%s closes a cycle, which was not refused",
+           op->label);
     accepted(op);
     return status;
   }
   refused(op, sequence);
   ENSURE(world, world->events == events, "something happened when %s was refused", op->label);
-  check_refusal(op, status, &diag);
+  check_refusal(op, status, held_cycle || entering_cycle, &diag);
   return status;
 }
 
@@ -250,7 +270,8 @@ void submit_batch(struct program *program, struct queue *queue, uint32_t count) 
     if (i < taken) accepted(ops[i]);
     else refused(ops[i], sequence + 1 + i);
   }
-  if (status == TIDE_VALUE && world->contracts)
+  /* A frontier that the batch itself has filled may have forgotten a failure. */
+  if (status == TIDE_VALUE && world->contracts && !(taken && ops[taken - 1]->tainted))
     ENSURE(world, taken == 0, "a value error came after %zu were taken: %s", taken, diag.text);
 }
 
@@ -305,7 +326,7 @@ static bool part(struct program *program, struct collective *collective, uint32_
   struct instance *instance = open_instance(program, collective, number);
   op->instance = instance;
   if (!empty) compose_part(program, op);
-  drop_cycles(op);
+  if (!program->config.crossed) drop_cycles(op);
   instance->parts[member] = op;
   instance->submitted++;
   if (submit(op) == TIDE_OK) {
@@ -317,8 +338,11 @@ static bool part(struct program *program, struct collective *collective, uint32_
   return false;
 }
 
-/* All parts of one instance, with nothing in between: that could close a cycle through it, which
- * would be the program's own error. */
+void submit_part(struct program *program, struct collective *collective) {
+  (void)part(program, collective, (uint32_t)pick(program, collective->count), false);
+}
+
+/* All parts of one instance, with nothing in between. */
 void submit_instance(struct program *program, struct collective *collective) {
   struct world *world = program->world;
   if (collective->lost) {

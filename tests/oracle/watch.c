@@ -95,17 +95,17 @@ static uint64_t fails_at(const struct wait *wait) {
 static bool wait_failed(const struct wait *wait) {
   if (wait->gone) return true;
   if (!line_failed(wait->line, fails_at(wait))) return false;
-  return wait->line->dead || line_value(wait->line) < wait->value;
+  return line_value(wait->line) < wait->value;
 }
 
 bool op_failing(struct op *op) {
-  if (op->status || op->cancelled || op->refused || op->lost) return true;
+  if (op->status || op->cancelled || op->expelled || op->refused || op->lost) return true;
   for (uint32_t i = 0; i < op->wait_count; i++)
     if (wait_failed(&op->waits[i])) return true;
   return false;
 }
 
-static bool instance_fails(const struct op *op) {
+bool instance_fails(const struct op *op) {
   if (!op->instance) return false;
   if (op->instance->lacking) return true;
   for (uint32_t i = 0; i < op->instance->collective->count; i++) {
@@ -118,7 +118,9 @@ static bool instance_fails(const struct op *op) {
 /* Why may it be skipped with this status? */
 static bool has_cause(struct op *op, enum tide_status status) {
   if (op->cancelled && status == TIDE_CANCELLED) return true;
-  if (op->refused && (status == TIDE_VALUE || status == TIDE_UNORDERED)) return true;
+  if (op->refused && (status == TIDE_VALUE || status == TIDE_UNORDERED || status == TIDE_DEADLOCK))
+    return true;
+  if (op->expelled && status == TIDE_DEADLOCK) return true;
   if (op->queue->device->lost && status == TIDE_LOST) return true;
   if (instance_fails(op)) return true;
   for (uint32_t i = 0; i < op->wait_count; i++)
@@ -137,8 +139,10 @@ static void watch_finish(struct op *op, const struct tide_event *event) {
     op->state = OP_LEFT;
     op->status = event->status;
     world->counted.failed++;
+    op->program->epochs_moved |= !op->queue->destroyed && !op->queue->device->lost;
     return;
   }
+  expel_cyclic(op->program);
   if (op->state == OP_ENDED) { /* marked by the test, which handed it back */
     ENSURE(world, event->status == op->status || instance_fails(op) || op->queue->device->lost,
            "%s ends with %s, not %s", op->label, tide_status_name(event->status),
@@ -150,6 +154,7 @@ static void watch_finish(struct op *op, const struct tide_event *event) {
   op->status = event->status;
   if (event->status == TIDE_OK) {
     ENSURE(world, !op->has_body, "%s is over without having run", op->label);
+    ENSURE(world, !world->paused, "%s is over while paused", op->label);
     check_start(op);
   } else {
     check_past(op, "is skipped");
@@ -372,6 +377,11 @@ void watch(void *self, const struct tide_event *event) {
       LOG(world, "hold %s", op->label);
       ENSURE(world, op->state == OP_NEW, "%s is held in state %u", op->label, op->state);
       op->state = OP_HELD;
+      op->was_held = true;
+      op->excused = event->status == TIDE_VALUE && !instance_fails(op);
+      op->refused = op->excused || instance_fails(op); /* then it reserves nothing */
+      ENSURE(world, !event->status || op->refused, "%s is held, and has failed with %s", op->label,
+             tide_status_name(event->status));
       world->counted.held++;
       break;
     case TIDE_EVENT_ENTER:

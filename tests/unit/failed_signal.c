@@ -27,7 +27,7 @@ static void called(struct tide_timepoint *point, enum tide_status status) {
 struct blocked {
   struct tide_timeline *timeline;
   bool any;
-  uint32_t began;
+  uint32_t number;
   enum tide_status status;
   pthread_t thread;
 };
@@ -35,7 +35,7 @@ struct blocked {
 static void *block(void *self) {
   struct blocked *blocked = self;
   struct tide_wait_point point = {.timeline = blocked->timeline, .value = THREE};
-  __atomic_store_n(&blocked->began, 1, __ATOMIC_RELEASE);
+  test_thread_begins(&blocked->number);
   blocked->status = blocked->any ? tide_wait_any(&point, 1, TIDE_FOREVER, NULL)
                                  : tide_timeline_wait(blocked->timeline, THREE, TIDE_FOREVER);
   return NULL;
@@ -44,7 +44,7 @@ static void *block(void *self) {
 static void start(struct blocked *blocked, struct tide_timeline *timeline, bool any) {
   *blocked = (struct blocked){.timeline = timeline, .any = any};
   CHECK(pthread_create(&blocked->thread, NULL, block, blocked) == 0);
-  while (!__atomic_load_n(&blocked->began, __ATOMIC_ACQUIRE)) usleep(100);
+  while (!__atomic_load_n(&blocked->number, __ATOMIC_ACQUIRE)) usleep(100);
 }
 
 /* Those that wait for 3 when nothing has been decided yet. */
@@ -207,7 +207,8 @@ TEST(released_under_waiters) {
   wait_early(&early, &f, t);
   /* The threads have no reference of their own: they must sleep before it is released. */
   while (tide_load_acquire(&f.context->waiting) < 2) usleep(1000);
-  usleep(50000);
+  test_await_asleep(&early.one.number);
+  test_await_asleep(&early.any.number);
   tide_timeline_release(t);
   CHECK_STATUS(fake_status(&f, "held"), TIDE_CANCELLED);
   all_failed(&early, TIDE_CANCELLED);

@@ -131,6 +131,17 @@ TEST(what_is_not_there_is_not_found) {
   tide_mods_destroy(module);
 }
 
-TEST_MAIN(CASE(a_module_is_read_and_printed), CASE(what_is_wrong_goes_to_the_sink),
-          CASE(participants_follow_from_cluster_and_policy), CASE(probes_make_a_window),
-          CASE(what_is_not_there_is_not_found))
+TEST(no_allocator_is_malloc) {
+  static const char text[] = "module { func.func private @f(i32) }";
+  struct tide_mods_params params = {
+      .struct_size = sizeof params, .text = text, .length = sizeof text - 1};
+  struct tide_mods_module *module;
+  CHECK_OK(tide_mods_parse(&params, &module));
+  CHECK_OK(tide_mods_verify(module));
+  CHECK(tide_mods_memory(module) > 0);
+  tide_mods_destroy(module);
+}
+
+TEST_MAIN(CASE(no_allocator_is_malloc), CASE(a_module_is_read_and_printed),
+          CASE(what_is_wrong_goes_to_the_sink), CASE(participants_follow_from_cluster_and_policy),
+          CASE(probes_make_a_window), CASE(what_is_not_there_is_not_found))

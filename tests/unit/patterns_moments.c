@@ -156,10 +156,16 @@ TEST(others_do_all_their_work) {
   }
 }
 
-/* The first message comes when the carrier, for which no fiber can run, has looked for one. */
+static bool has_looked;
+
+/* The first message comes when a look of the carrier, for which no fiber can run, has been counted,
+ * or after ten times as long as the carrier looks: on a busy machine none may have been short
+ * enough. */
 static void give_after_looks(struct exchange *x, struct message m, size_t length) {
+  uint64_t end = exchange_now() + UINT64_C(10) * EXCHANGE_LINGER;
   bool first = m.cycle == 0 && m.consumer == 0;
-  while (first && !atomic_load(&x->looked) && !atomic_load(&x->over)) exchange_pin(-1);
+  while (first && !atomic_load(&x->looked) && exchange_now() < end) exchange_pin(-1);
+  if (first) has_looked = atomic_load(&x->looked) > 0;
   way_fibers.give(x, m, length);
 }
 
@@ -170,11 +176,14 @@ TEST(a_carrier_that_looks_is_idle) {
   struct outcome out;
   int cores[2];
   if (!run_cores(cores)) SKIP("one core");
-  s.limit = 10;
   way.give = give_after_looks;
-  run_pattern(patterns[0], &way, &s, &once, PLANT_NOTHING, &out);
-  if (!out.good) FAIL("%s", out.said);
-  CHECK(out.consumer_cpu_ns >= out.work_ns[C1] + out.work_ns[C2]);
+  has_looked = false;
+  for (int runs = 0; runs < 100 && !has_looked; runs++) {
+    run_pattern(patterns[0], &way, &s, &once, PLANT_NOTHING, &out);
+    if (!out.good) FAIL("%s", out.said);
+    CHECK(out.consumer_cpu_ns >= out.work_ns[C1] + out.work_ns[C2]);
+  }
+  if (!has_looked) SKIP("in a hundred runs no look of the carrier was short enough to count");
 }
 
 /* ---- cells ---- */

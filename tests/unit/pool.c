@@ -697,7 +697,8 @@ TEST(events) {
   CHECK_EQ_STR(notes[0].object_label, "tiles");
   CHECK(notes[1].kind == TIDE_EVENT_FREE && notes[1].axis == axis_of(&rig, 0));
   CHECK(notes[1].epoch == 1 && notes[1].object == notes[0].object && notes[1].value == 1100);
-  CHECK(notes[2].detail == TIDE_REUSE_KNOWN && notes[2].value == 1100 && !notes[2].label);
+  CHECK(notes[2].detail == TIDE_REUSE_KNOWN && notes[2].value == 1100 &&
+        strncmp(notes[2].label, "buffer ", 7) == 0);
   CHECK(notes[2].cause_axis == axis_of(&rig, 0) && notes[2].cause_epoch == 1);
   CHECK(notes[3].kind == TIDE_EVENT_FREE && notes[3].axis == 0 && notes[3].value == 9100);
   rig_close(&rig);

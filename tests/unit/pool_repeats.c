@@ -24,7 +24,7 @@ static void use(struct rig *rig, struct model *m, unsigned queue, struct tide_bu
   tide_frontier_raise(position->frontier, position->axis, position->epoch, NULL);
   if (m->learned[queue] == 0) m->learned[queue] = position->epoch;
   tide_buffer_use(b, &(struct tide_naming){position->axis, position->epoch, position->frontier,
-                                           m->learned[queue]});
+                                           m->learned[queue], NULL});
   for (unsigned q = 0; q < RIG_QUEUES; q++) {
     if (q != queue && tide_frontier_get(position->frontier, axis_of(rig, q)) >= m->uses[q]) {
       m->uses[q] = 0;
@@ -171,7 +171,7 @@ static void *use_often(void *self) {
     tide_frontier_raise(position->frontier, position->axis, position->epoch, NULL);
     tide_buffer_use(user->buffer,
                     &(struct tide_naming){position->axis, position->epoch, position->frontier,
-                                          learns ? position->epoch : position->epoch - 1});
+                                          learns ? position->epoch : position->epoch - 1, NULL});
   }
   return NULL;
 }

@@ -89,7 +89,7 @@ static inline void rig_name(struct rig *rig, unsigned count) {
 /* An operation of somebody who says nothing of what is known. */
 static inline void use_at(struct tide_buffer *buffer, tide_axis axis, uint64_t epoch) {
   static const struct tide_frontier nothing = {.capacity = 1};
-  tide_buffer_use(buffer, &(struct tide_naming){axis, epoch, &nothing, epoch});
+  tide_buffer_use(buffer, &(struct tide_naming){axis, epoch, &nothing, epoch, NULL});
 }
 
 /* The queue gives its next epoch to an operation that names the buffer (NULL: none). */
@@ -98,7 +98,8 @@ static inline uint64_t submit(struct rig *rig, unsigned queue, struct tide_buffe
   struct tide_eviction eviction = {.keep = position->axis};
   position->epoch++;
   tide_frontier_raise(position->frontier, position->axis, position->epoch, &eviction);
-  struct tide_naming use = {position->axis, position->epoch, position->frontier, position->epoch};
+  struct tide_naming use = {position->axis, position->epoch, position->frontier, position->epoch,
+                            NULL};
   if (buffer) tide_buffer_use(buffer, &use);
   return position->epoch;
 }

@@ -82,7 +82,8 @@ static void alloc_both(struct pair *p, unsigned slot) {
   CHECK_STATUS(status[0], status[1]);
   if (status[0] != TIDE_OK) return;
   struct tide_buffer *buffer = p->sides[0].live[slot];
-  CHECK_EQ_STR(tide_buffer_label(buffer), label ? label : "");
+  if (label) CHECK_EQ_STR(tide_buffer_label(buffer), label);
+  else CHECK(strncmp(tide_buffer_label(buffer), "buffer ", 7) == 0);
   p->met[tide_buffer_reuse(buffer)]++;
   check_alike(&p->sides[0], &p->sides[1], slot);
   for (unsigned i = 0; i < 2; i++) check_serial(&p->sides[i], p->sides[i].live[slot]);

@@ -347,6 +347,89 @@ TEST(hosts_that_wait_in_vain) {
               "q: nop  wait b >= 1  signal a = 1\nhost: signal b = 1\nhost: wait a >= 1\n");
 }
 
+/* A wait of the host that only follows from another mistake hides nothing and adds nothing. */
+TEST(hosts_that_wait_for_a_mistake) {
+  static const char cycle[] = "6:1: the program is cyclic: line 6 waits for 'b' >= 1 of line 7, "
+                              "line 7 waits for 'a' >= 1 of line 6";
+  static const char *const lines[] = {"", "host: wait b >= 1\n", "host: wait a >= 1, b >= 1\n",
+                                      "host: wait b >= 1\nhost: wait a >= 1\n",
+                                      "host: wait a >= 1\nhost: signal t = 1\nhost: wait t >= 1\n"};
+  char text[512];
+  for (size_t i = 0; i < 5; i++) {
+    snprintf(text, sizeof text,
+             HEAD
+             "q: nop wait b >= 1 signal a = 1\nr: nop wait a >= 1 signal b = 1\ntimeline t\n%s",
+             lines[i]);
+    CHECK_ERRORS(text, TIDE_DEADLOCK, cycle);
+  }
+  CHECK_ERRORS(HEAD "q: nop wait b >= 1 signal a = 1\nhost: wait a >= 1\n"
+                    "r: nop wait a >= 1 signal b = 1\n",
+               TIDE_DEADLOCK,
+               "6:1: the program is cyclic: line 6 waits for 'b' >= 1 of line 8, line 8 waits for "
+               "'a' >= 1 of line 6");
+  CHECK_ERRORS("device c[2] cpu\nqueue l[2] on c\ntimeline a\ncollective k over l\n"
+               "l[0]: nop wait a >= 1\nk: nop\nl[1]: nop signal a = 1\nhost: wait k >= 1\n",
+               TIDE_DEADLOCK,
+               "5:1: the program is cyclic: line 5 waits for 'a' >= 1 of line 7, line 7 stands "
+               "behind line 6 in queue 'l[1]', line 6 cannot start without line 5");
+  CHECK_ERRORS(TAKES "q: iota x signal a = 1 wait b >= 1\nr: hash x, y[0, 8] take x\n"
+                     "r: nop signal b = 1\nhost: wait b >= 1\n",
+               TIDE_DEADLOCK,
+               "5:1: the program is cyclic: line 5 waits for 'b' >= 1 of line 7, line 7 stands "
+               "behind line 6 in queue 'r', line 6 waits for 'a' >= 1 of line 5");
+  CHECK_ERRORS(HEAD "for i in 0..4 { q: nop signal a = i+1 }\n"
+                    "for i in 0..4 { r: nop wait a >= i+2 signal b = i+1 }\nhost: wait b >= 4\n",
+               TIDE_NOT_FOUND,
+               "7:17: timeline 'a' never reaches 5: the highest signalled value is 4");
+}
+
+/* A mistake gives one error, however many lines meet it; other mistakes give their own. */
+TEST(hosts_with_mistakes_of_their_own) {
+  CHECK_ERRORS(HEAD "q: nop wait a >= 1\nhost: wait a >= 1\nr: nop wait a >= 2\n", TIDE_NOT_FOUND,
+               "6:1: timeline 'a' never reaches 1: nobody signals it");
+  CHECK_ERRORS(HEAD "host: wait a >= 3\nq: nop wait a >= 2 signal b = 1\nhost: wait b >= 1\n",
+               TIDE_NOT_FOUND, "6:1: timeline 'a' never reaches 3: nobody signals it");
+  CHECK_ERRORS(HEAD "for i in 0..4 {\nhost: wait a >= i+1\nq: nop signal a = i+1\n}\n",
+               TIDE_DEADLOCK,
+               "7:1: the host waits here for 'a' >= 1, which is signalled only by what is "
+               "submitted after this line");
+  CHECK_ERRORS(HEAD "timeline t\nhost: wait t >= 1\nq: nop wait b >= 1 signal a = 1\n"
+                    "r: nop wait a >= 1 signal b = 1\nhost: signal t = 1\nhost: wait b >= 2\n",
+               TIDE_DEADLOCK,
+               "7:1: the host waits here for 't' >= 1, which is signalled only by what is "
+               "submitted after this line\n"
+               "11:1: timeline 'b' never reaches 2: the highest signalled value is 1\n"
+               "8:1: the program is cyclic: line 8 waits for 'b' >= 1 of line 9, line 9 waits for "
+               "'a' >= 1 of line 8");
+}
+
+/* A queue takes no more than its declared capacity: the host would wait for a place for ever. */
+TEST(queues_that_are_too_small) {
+  static const char full[] =
+      "queue 's' is full, and all that is in it waits for what comes later in "
+      "the program: give it a larger capacity";
+  char want[256];
+  snprintf(want, sizeof want, "8:1: %s", full);
+  CHECK_ERRORS(HEAD "queue s on c capacity 1\ns: nop wait a >= 1\ns: nop\nq: nop signal a = 1\n",
+               TIDE_DEADLOCK, want);
+  CHECK_ERRORS(HEAD "queue s on c capacity 1\ns: nop wait a >= 1 passable\ns: nop\n"
+                    "q: nop signal a = 1\n",
+               TIDE_DEADLOCK, want);
+  snprintf(want, sizeof want, "8:17: %s", full);
+  CHECK_ERRORS(HEAD "queue s on c capacity 1\ns: nop wait a >= 1\nfor i in 0..9 { s: nop }\n"
+                    "q: nop signal a = 1\n",
+               TIDE_DEADLOCK, want);
+  CHECK_STEPS(HEAD "queue s on c capacity 2\ns: nop wait a >= 1\ns: nop\nq: nop signal a = 1\n",
+              "s: nop  wait a >= 1\ns: nop\nq: nop  signal a = 1\n");
+  CHECK_STEPS(HEAD "queue s on c capacity 1\nfor i in 0..2 { s: nop }\n", "s: nop\ns: nop\n");
+  /* The cycle is the reason, and the capacity is not. */
+  CHECK_ERRORS(HEAD "queue s on c capacity 1\ns: nop wait b >= 1 signal a = 1\ns: nop\n"
+                    "r: nop wait a >= 1 signal b = 1\n",
+               TIDE_DEADLOCK,
+               "7:1: the program is cyclic: line 7 waits for 'b' >= 1 of line 9, line 9 waits for "
+               "'a' >= 1 of line 7");
+}
+
 /* ---- scratch
  * -------------------------------------------------------------------------------------- */
 
@@ -399,6 +482,54 @@ TEST(too_many_operations) {
               HEAD
               "q: nop\nfor i in 0..2000000000 { for j in 0..2000000000 { if 0 { q: nop } } }\n",
               1000, TIDE_FULL, "7:51: the loops of this program turn more than 1004000 times");
+}
+
+/* Loops that submit nothing end after a fixed number of turns, whatever the limit of operations. */
+TEST(loops_that_submit_nothing) {
+  static const char refused[] =
+      "6:1: the loops of this program turn more than 4000000 times and submit nothing";
+  check_limit(__LINE__, HEAD "for i in 0..1000000000000 { }\n", 0, TIDE_FULL, refused);
+  check_limit(
+      __LINE__,
+      HEAD "for i in 0..1000000000000 { if i == -1 { q: nop } else if i%3 == 7 { q: nop } }\n", 0,
+      TIDE_FULL, "6:29: the loops of this program turn more than 4000000 times and submit nothing");
+  check_limit(__LINE__, HEAD "q: nop\nfor i in 0..3999998 { }\n", 0, TIDE_OK, "");
+  check_limit(__LINE__, HEAD "q: nop\nfor i in 0..4000001 { }\n", 0, TIDE_FULL,
+              "7:1: the loops of this program turn more than 4000000 times and submit nothing");
+  /* An operation now and then is enough. */
+  check_limit(__LINE__, HEAD "for i in 0..4 { q: nop  \nfor j in 0..1500000 { } }\n", 0, TIDE_OK,
+              "");
+}
+
+static void count_call(void *user, uint64_t operations) {
+  uint64_t *calls = user;
+  calls[0]++;
+  calls[1] = operations;
+}
+
+TEST(progress_of_long_programs) {
+  static const char text[] =
+      HEAD "for i in 0..5 { for j in 0..1000000 { if j == 0 { q: nop } } }\n";
+  struct tide_program *program = NULL;
+  struct tide_program_params parse = {.struct_size = sizeof parse,
+                                      .allocator = tide_allocator_system(),
+                                      .text = text,
+                                      .length = strlen(text)};
+  uint64_t calls[2] = {0, 0};
+  struct tide_body_set bodies;
+  bodies.bodies = tide_kernel_bodies(&bodies.count);
+  struct tide_plan_params params = {.struct_size = sizeof params,
+                                    .bodies = &bodies,
+                                    .body_set_count = 1,
+                                    .progress = count_call,
+                                    .progress_user = calls};
+  struct tide_plan *plan = NULL;
+  CHECK_OK(tide_program_parse(&parse, NULL, &program));
+  CHECK_OK(tide_plan_create(program, &params, NULL, &plan));
+  CHECK_EQ_U64(calls[0], 4); /* at the second operation and each later one */
+  CHECK_EQ_U64(calls[1], 5);
+  tide_plan_destroy(plan);
+  tide_program_destroy(program);
 }
 
 TEST(too_deep) {
@@ -515,5 +646,8 @@ TEST_MAIN(CASE(names_that_nobody_knows), CASE(names_that_come_too_late_or_twice)
           CASE(values_that_never_come), CASE(waits_for_what_comes_later_are_fine), CASE(cycles),
           CASE(long_circles), CASE(circles_through_collectives), CASE(takes_that_cannot_be),
           CASE(circles_through_takes), CASE(takes_are_two_steps), CASE(hosts_that_wait_in_vain),
-          CASE(lives_of_scratch_buffers), CASE(too_many_operations), CASE(too_deep),
-          CASE(as_deep_as_it_goes), CASE(too_long), CASE(every_allocation_may_fail))
+          CASE(hosts_that_wait_for_a_mistake), CASE(hosts_with_mistakes_of_their_own),
+          CASE(queues_that_are_too_small), CASE(lives_of_scratch_buffers),
+          CASE(too_many_operations), CASE(loops_that_submit_nothing),
+          CASE(progress_of_long_programs), CASE(too_deep), CASE(as_deep_as_it_goes), CASE(too_long),
+          CASE(every_allocation_may_fail))

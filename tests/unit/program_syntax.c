@@ -257,10 +257,18 @@ TEST(places_print) {
   CHECK_EQ_STR(buffer, "x.ti");
 }
 
-TEST_MAIN(CASE(the_sketch_of_the_design), CASE(lines_go_on), CASE(line_ends_of_other_systems),
-          CASE(blocks_on_one_line), CASE(texts), CASE(names_that_are_words_elsewhere),
-          CASE(every_statement_has_its_error), CASE(a_clause_alone),
-          CASE(one_error_does_not_hide_the_next), CASE(texts_that_are_wrong),
+TEST(no_allocator_is_malloc) {
+  struct tide_program_params params = {
+      .struct_size = sizeof params, .text = "device a cpu\n", .length = 13, .syntax_only = true};
+  struct tide_program *program;
+  CHECK_OK(tide_program_parse(&params, NULL, &program));
+  tide_program_destroy(program);
+}
+
+TEST_MAIN(CASE(no_allocator_is_malloc), CASE(the_sketch_of_the_design), CASE(lines_go_on),
+          CASE(line_ends_of_other_systems), CASE(blocks_on_one_line), CASE(texts),
+          CASE(names_that_are_words_elsewhere), CASE(every_statement_has_its_error),
+          CASE(a_clause_alone), CASE(one_error_does_not_hide_the_next), CASE(texts_that_are_wrong),
           CASE(declarations_that_are_wrong), CASE(operations_that_are_wrong), CASE(nothing_to_do),
           CASE(bytes_that_are_no_text), CASE(errors_are_counted_but_not_without_end),
           CASE(places_print))

@@ -39,7 +39,7 @@ static enum tide_status open_cpu(void *self, const struct tide_device_request *r
 }
 
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "threads", true, open_cpu, NULL, NULL, NULL}};
+    {"cpu", "threads", true, open_cpu, NULL, NULL, NULL, NULL}};
 
 /* ---- random programs ------------------------------------------------------------------- */
 

@@ -419,6 +419,36 @@ TEST(the_very_value_closes_a_cycle) {
   fake_close(&f);
 }
 
+/* Nothing may signal 5 before the operation that is to signal 3; nor 4 before the one that is to
+ * signal 2. */
+TEST(a_lower_value_closes_a_cycle) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *a = fake_queue(&f, "a"), *b = fake_queue(&f, "b"), *c = fake_queue(&f, "c");
+  struct tide_timeline *t = fake_timeline(&f, "t", true), *u = fake_timeline(&f, "u", true);
+  struct tide_timeline *s = fake_timeline(&f, "s", true), *v = fake_timeline(&f, "v", true),
+                       *w = fake_timeline(&f, "w", true);
+  CHECK_OK(SUBMIT(a, .label = "x", WAITS({t, 5}), SIGNALS({u, 1})));
+  CHECK_STATUS(SUBMIT(a, .label = "behind", SIGNALS({t, 3})), TIDE_DEADLOCK);
+  CHECK_STATUS(SUBMIT(b, .label = "behind", WAITS({u, 1}), SIGNALS({t, 3})), TIDE_DEADLOCK);
+  CHECK_OK(SUBMIT(b, .label = "y", WAITS({u, 1}), SIGNALS({t, 7})));
+  CHECK_OK(SUBMIT(c, .label = "giver", SIGNALS({t, 5})));
+  fake_run_out(&f);
+  CHECK_EQ_U64(tide_timeline_query(t), 7);
+  CHECK(fake_ran(&f, "x") && fake_ran(&f, "y"));
+  CHECK_OK(SUBMIT(a, .label = "high", WAITS({w, 1}), SIGNALS({s, 4}, {v, 1})));
+  CHECK_STATUS(SUBMIT(b, .label = "low", WAITS({v, 1}), SIGNALS({s, 2})), TIDE_DEADLOCK);
+  CHECK_OK(SUBMIT(c, .label = "giver", SIGNALS({w, 1})));
+  fake_run_out(&f);
+  CHECK(fake_ran(&f, "high"));
+  tide_queue_destroy(a);
+  tide_queue_destroy(b);
+  tide_queue_destroy(c);
+  struct tide_timeline *all[] = {s, t, u, v, w};
+  for (size_t i = 0; i < 5; i++) tide_timeline_destroy(all[i]);
+  fake_close(&f);
+}
+
 /* All signals of a timeline that belongs to one queue come from behind the waiter. */
 TEST(deadlock_on_a_queue_of_its_own) {
   struct fake f;
@@ -787,7 +817,7 @@ TEST_MAIN(CASE(values_below_one_that_may_be_passed), CASE(every_class), CASE(fin
           CASE(held_keeps_its_place), CASE(may_be_passed), CASE(deadlock_in_one_queue),
           CASE(deadlock_across_queues), CASE(waits_below_its_own_signal),
           CASE(a_higher_reservation_is_not_the_only_giver), CASE(the_very_value_closes_a_cycle),
-          CASE(deadlock_on_a_queue_of_its_own), CASE(full), CASE(full_of_each_other),
-          CASE(submit_all_or_none), CASE(unordered_signallers), CASE(values_go_up), CASE(scopes),
-          CASE(bad_arguments), CASE(any_order_publishes_in_order), CASE(taint_heals),
-          CASE(taint_is_told), CASE(progress_of_a_full_queue))
+          CASE(a_lower_value_closes_a_cycle), CASE(deadlock_on_a_queue_of_its_own), CASE(full),
+          CASE(full_of_each_other), CASE(submit_all_or_none), CASE(unordered_signallers),
+          CASE(values_go_up), CASE(scopes), CASE(bad_arguments), CASE(any_order_publishes_in_order),
+          CASE(taint_heals), CASE(taint_is_told), CASE(progress_of_a_full_queue))

@@ -173,5 +173,40 @@ TEST(a_gap_is_over_with_the_uses) {
   fake_close(&f);
 }
 
+/* In a pool whose frees cover all uses, a free behind a held operation covers that one, too. */
+TEST(a_covered_free_waits_for_held_operations) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *first = fake_queue(&f, "first"), *second = fake_queue(&f, "second");
+  struct tide_timeline *steps = fake_timeline(&f, "steps", false);
+  struct tide_pool *pool;
+  struct tide_pool_params params = {.struct_size = sizeof params,
+                                    .label = "pages",
+                                    .chunk = 4096,
+                                    .limit = 4096,
+                                    .frees_cover_uses = true};
+  struct tide_buffer *page, *again;
+  CHECK_OK(tide_pool_create(f.context, &params, &pool));
+  CHECK_OK(tide_queue_alloc(first, pool, 4096, "page", &page));
+  struct tide_use use = {.buffer = page, .access = TIDE_WRITE};
+  CHECK_OK(SUBMIT(first, .label = "held", WAITS({steps, 1}), .buffers = &use, .buffer_count = 1));
+  tide_queue_free(first, page);
+  CHECK_OK(tide_timeline_signal_external(steps, 1));
+  CHECK_OK(tide_queue_alloc(second, pool, 4096, "page", &again));
+  CHECK_EQ_U64(tide_buffer_reuse(again), TIDE_REUSE_GAP);
+  use.buffer = again;
+  CHECK_OK(SUBMIT(second, .label = "refill", .buffers = &use, .buffer_count = 1));
+  CHECK(!fake_runs(&f, "refill"));
+  fake_run(&f, "held");
+  CHECK(fake_runs(&f, "refill"));
+  tide_queue_free(second, again);
+  fake_run_out(&f);
+  tide_timeline_release(steps);
+  tide_queue_destroy(first);
+  tide_queue_destroy(second);
+  CHECK_OK(tide_pool_destroy(pool));
+  fake_close(&f);
+}
+
 TEST_MAIN(CASE(pools_of_devices), CASE(recycled_memory_teaches_all), CASE(own_progress_is_no_news),
-          CASE(a_gap_is_over_with_the_uses))
+          CASE(a_gap_is_over_with_the_uses), CASE(a_covered_free_waits_for_held_operations))

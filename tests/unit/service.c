@@ -144,16 +144,6 @@ TEST(missed_deadline) {
   rig_close(&r);
 }
 
-struct heard {
-  int calls;
-  enum tide_status status;
-};
-static void hear(void *user, enum tide_status status) {
-  struct heard *heard = user;
-  heard->calls++;
-  heard->status = status;
-}
-
 static void dispatch_until(struct tide_session *s, const struct heard *heard) {
   uint64_t until = rig_in(5000);
   while (!heard->calls && tide_service_now() < until) (void)!tide_session_dispatch(s, until);

@@ -3,16 +3,6 @@
 
 #include <sys/stat.h>
 
-struct heard {
-  int calls;
-  enum tide_status status;
-};
-static void hear(void *user, enum tide_status status) {
-  struct heard *heard = user;
-  heard->calls++;
-  heard->status = status;
-}
-
 /* Is it schedulable here? */
 static bool schedulable(struct tide_session *s, struct tide_point point) {
   struct heard heard = {0};

@@ -206,9 +206,9 @@ TEST(a_timeline_that_is_gone_is_broken) {
   CHECK_OK(tide_session_wait(t.s, chosen, rig_in(5000)));
   CHECK_EQ_U64(t.bytes[0], 2);
   CHECK_EQ_U64(tide_session_refusals(t.s), 0);
-  /* Without the flag it is refused, and nothing behind it runs. */
+  /* Without the flag it fails, and nothing behind it runs. */
   wait_for(&t, theirs);
-  CHECK_STATUS(tide_session_wait(t.s, draw(&t, 1, 0), rig_in(5000)), TIDE_NOT_FOUND);
+  CHECK_STATUS(tide_session_wait(t.s, draw(&t, 1, 0), rig_in(5000)), TIDE_OWNER_DIED);
   CHECK(t.bytes[1] == 0);
   tide_session_close(t.s);
   rig_close(&r);

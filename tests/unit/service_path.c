@@ -209,7 +209,35 @@ TEST(a_removed_lock_locks_nothing) {
   remove_folder(&r);
 }
 
-TEST_MAIN(CASE(one_service_a_path), CASE(files_of_others_stay),
+static void check_nothing_listens(const char *path, enum tide_status status, const char *why) {
+  char text[256];
+  struct tide_diag diag = {.status = TIDE_OK};
+  struct tide_session *session = NULL;
+  snprintf(text, sizeof text, "no service listens at %s: %s", path, why);
+  struct tide_session_params params = {.struct_size = sizeof params, .socket = path};
+  CHECK_STATUS(tide_session_connect(&params, &session, &diag), status);
+  CHECK_EQ_STR(diag.text, text);
+}
+
+TEST(where_no_service_listens) {
+  struct rig r = new_folder();
+  char below[128];
+  check_nothing_listens(r.path, TIDE_NOT_FOUND, "No such file or directory");
+  fflush(NULL);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    (void)make(&r);
+    raise(SIGKILL);
+  }
+  CHECK(waitpid(child, NULL, 0) == child);
+  check_nothing_listens(r.path, TIDE_LOST, "Connection refused");
+  snprintf(below, sizeof below, "%s/socket", r.path);
+  check_nothing_listens(below, TIDE_NOT_FOUND, "Not a directory");
+  rig_sweep(&r);
+}
+
+TEST_MAIN(CASE(where_no_service_listens), CASE(one_service_a_path), CASE(files_of_others_stay),
           CASE(a_killed_service_leaves_what_the_next_one_takes), CASE(what_is_no_leftover),
           CASE(what_is_no_lock), CASE(services_contend_for_a_path),
           CASE(a_removed_lock_locks_nothing))

@@ -4,16 +4,6 @@
 
 #include <pthread.h>
 
-struct heard {
-  int calls;
-  enum tide_status status;
-};
-static void hear(void *user, enum tide_status status) {
-  struct heard *h = user;
-  h->calls++;
-  h->status = status;
-}
-
 static void check_call(struct tide_session *s, struct heard *h, enum tide_status expected) {
   while (!h->calls)
     if (tide_session_dispatch(s, rig_in(20000)) == TIDE_TIMEOUT) FAIL("no call was made");
@@ -41,12 +31,14 @@ static void check_broken(struct tide_session *s, struct tide_point point,
 /* A thread waits before the service has seen the command: the service is stopped meanwhile. */
 struct waiter {
   pthread_t thread;
+  uint32_t number;
   struct tide_session *s;
   struct tide_point point;
   enum tide_status status;
 };
 static void *wait_for(void *user) {
   struct waiter *w = user;
+  test_thread_begins(&w->number);
   w->status = tide_session_wait(w->s, w->point, rig_in(40000));
   return NULL;
 }
@@ -72,7 +64,7 @@ TEST(a_stand_in_for_a_domain_that_it_may_not_speak_for) {
   CHECK(kill(r.server, SIGSTOP) == 0);
   CHECK_OK(tide_session_stand_in(s, 9, 0, &point));
   begin_waiting(&waiter, s, point);
-  usleep(20000);
+  test_await_asleep(&waiter.number);
   CHECK(kill(r.server, SIGCONT) == 0);
   CHECK_STATUS(end_waiting(&waiter), TIDE_DENIED);
   check_broken(s, point, TIDE_DENIED);
@@ -185,7 +177,7 @@ static enum tide_status raw_look(const struct raw *c, uint32_t place, uint32_t g
   struct tide_values values;
   uint32_t count = c->welcome.limits.handles;
   CHECK_OK(tide_values_attach(&values, c->values.memory, count, false));
-  return tide_values_look(&values, place, generation, value);
+  return tide_values_look(&values, place, generation, value, false);
 }
 
 TEST(names_that_are_others_already) {

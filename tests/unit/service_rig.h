@@ -86,6 +86,32 @@ static void rig_serve(struct rig *r, const char *policy) {
   _exit(status != TIDE_OK ? 4 : rig_leaks() ? 5 : 0);
 }
 
+__attribute__((unused)) static uint64_t rig_in(uint64_t milliseconds) {
+  return tide_service_now() + milliseconds * MS * test_slowdown();
+}
+
+/* True once a service listens at the path, which is there a little earlier. */
+__attribute__((unused)) static bool rig_is_listening(const char *path) {
+  char line[512], where[256];
+  unsigned flags;
+  bool listens = false;
+  FILE *file = fopen("/proc/net/unix", "re");
+  CHECK(file != NULL);
+  while (!listens && fgets(line, sizeof line, file))
+    listens = sscanf(line, "%*s %*s %*s %x %*s %*s %*s %255s", &flags, where) == 2 &&
+              strcmp(where, path) == 0 && flags & 0x10000; /* SO_ACCEPTCON */
+  fclose(file);
+  return listens;
+}
+__attribute__((unused)) static void rig_await_service(const struct rig *r) {
+  siginfo_t end = {.si_pid = 0};
+  while (!rig_is_listening(r->path)) {
+    if (waitid(P_PID, (id_t)r->server, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid)
+      FAIL("the service has ended before it listened");
+    usleep(2000);
+  }
+}
+
 /* The service runs, and can be connected to. */
 __attribute__((unused)) static void rig_open(struct rig *r, const char *policy) {
   snprintf(r->folder, sizeof r->folder, "/tmp/tidemark-test-XXXXXX");
@@ -95,7 +121,7 @@ __attribute__((unused)) static void rig_open(struct rig *r, const char *policy) 
   r->server = fork();
   CHECK(r->server >= 0);
   if (r->server == 0) rig_serve(r, policy);
-  for (int i = 0; i < 5000 && access(r->path, F_OK) != 0; i++) usleep(2000);
+  rig_await_service(r);
 }
 
 /* As the client of another process would. */
@@ -105,12 +131,12 @@ __attribute__((unused)) static struct tide_session *rig_connect(const struct rig
       .struct_size = sizeof params, .socket = r->path, .label = label};
   struct tide_session *session = NULL;
   struct tide_diag diag = {.status = TIDE_OK};
-  for (int i = 0; i < 100; i++) { /* it may have bound its socket, and not listen yet */
-    if (tide_session_connect(&params, &session, &diag) == TIDE_OK) return session;
+  uint64_t until = rig_in(20000);
+  while (tide_session_connect(&params, &session, &diag) != TIDE_OK) { /* others may be leaving */
+    if (tide_service_now() > until) FAIL("no connection: %s", diag.text);
     usleep(10000);
   }
-  FAIL("no connection: %s", diag.text);
-  return NULL;
+  return session;
 }
 
 __attribute__((unused)) static void rig_join(pid_t child) {
@@ -134,6 +160,17 @@ __attribute__((unused)) static void rig_sweep(const struct rig *r) {
   unlink(r->path);
   unlink(lock);
   CHECK(rmdir(r->folder) == 0);
+}
+
+/* The calls of a callback. */
+struct heard {
+  int calls;
+  enum tide_status status;
+};
+__attribute__((unused)) static void hear(void *user, enum tide_status status) {
+  struct heard *heard = user;
+  heard->calls++;
+  heard->status = status;
 }
 
 /* Another process, with a pipe each way. */
@@ -180,10 +217,6 @@ __attribute__((unused)) static void rig_kill(struct rig_child *child) {
   CHECK(waitpid(child->pid, NULL, 0) == child->pid);
   close(child->to);
   close(child->from);
-}
-
-__attribute__((unused)) static uint64_t rig_in(uint64_t milliseconds) {
-  return tide_service_now() + milliseconds * MS * test_slowdown();
 }
 
 #endif

@@ -15,7 +15,15 @@ struct shared {
 struct one {
   struct shared *of;
   unsigned number;
+  uint32_t thread;
+  void *(*run)(void *);
 };
+
+static void *begin_one(void *argument) {
+  struct one *one = argument;
+  test_thread_begins(&one->thread);
+  return one->run(one);
+}
 
 static void open_shared(struct shared *t) {
   memset(t, 0, sizeof *t);
@@ -36,10 +44,11 @@ static void run_at_full_ring(struct shared *t, void *(*run)(void *)) {
     CHECK_OK(tide_session_promise(t->s, t->fill, TIDE_FOREVER, &filled));
   }
   for (unsigned i = 0; i < THREADS; i++) {
-    ones[i] = (struct one){t, i};
-    CHECK(pthread_create(&threads[i], NULL, run, &ones[i]) == 0);
+    ones[i] = (struct one){.of = t, .number = i, .run = run};
+    CHECK(pthread_create(&threads[i], NULL, begin_one, &ones[i]) == 0);
   }
-  usleep(100000); /* a thread that comes later finds room, and proves nothing */
+  /* A thread that comes later finds room, and proves nothing. */
+  for (unsigned i = 0; i < THREADS; i++) test_await_asleep(&ones[i].thread);
   CHECK(kill(t->r.server, SIGCONT) == 0);
   for (unsigned i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
 }

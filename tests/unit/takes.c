@@ -33,8 +33,8 @@ static enum tide_status open_cpu(void *self, const struct tide_device_request *r
 }
 
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "threads", true, open_cpu, NULL, NULL, NULL},
-    {"loose", "out of order", false, open_cpu, NULL, NULL, NULL}};
+    {"cpu", "threads", true, open_cpu, NULL, NULL, NULL, NULL},
+    {"loose", "out of order", false, open_cpu, NULL, NULL, NULL, NULL}};
 
 /* Bodies that meet: the writer goes on only when the taker's body has begun. */
 static uint32_t has_begun;

@@ -44,7 +44,8 @@ static void check_line(const struct tide_vulkan_line *line, enum tide_vulkan_lin
 
 TEST(reads_every_key) {
   static const char text[] =
-      "tidemark-vulkan-report 1\nprocess 42 my cube\nmode audit\nreason request\n"
+      "tidemark-vulkan-report 1\nprocess 42 my cube\nmode audit\n"
+      "layer 0.1.0 00c0ffee1234 /opt/my layers/lib.so\nreason request\nverdict it hangs: a cycle\n"
       "device llvmpipe (LLVM 19), Mesa\ncount choices 3\ncount untried 18446744073709551615\n"
       "schedule 00c0FFee\nfinding cycle queue a waits for queue b\nlimit device groups\n"
       "text first\ntext\ntext   indented\nedge 7 a -> b\nwait sibling 12 frame.c: a wait\nend\n";
@@ -55,13 +56,17 @@ TEST(reads_every_key) {
   CHECK_EQ_U64(report.process, 42);
   CHECK_EQ_STR(report.name, "my cube");
   CHECK_EQ_STR(report.mode, "audit");
+  CHECK_EQ_STR(report.version, "0.1.0");
+  CHECK_EQ_STR(report.build, "00c0ffee1234");
+  CHECK_EQ_STR(report.file, "/opt/my layers/lib.so");
   CHECK_EQ_STR(report.reason, "request");
   CHECK_EQ_STR(report.schedule, "00c0FFee");
   CHECK_EQ_U64(tide_vulkan_report_count(&report, "choices"), 3);
   CHECK_EQ_U64(tide_vulkan_report_count(&report, "untried"), UINT64_MAX);
   CHECK_EQ_U64(tide_vulkan_report_count(&report, "forced"), 0);
-  CHECK_EQ_U64(report.line_count, 8);
+  CHECK_EQ_U64(report.line_count, 9);
   const struct tide_vulkan_line *line = report.lines;
+  check_line(line++, TIDE_VULKAN_LINE_VERDICT, NULL, 0, "it hangs: a cycle");
   check_line(line++, TIDE_VULKAN_LINE_DEVICE, NULL, 0, "llvmpipe (LLVM 19), Mesa");
   check_line(line++, TIDE_VULKAN_LINE_FINDING, "cycle", 0, "queue a waits for queue b");
   check_line(line++, TIDE_VULKAN_LINE_LIMIT, NULL, 0, "device groups");
@@ -112,7 +117,13 @@ TEST(errors_name_their_place) {
   check_refused("tidemark-vulkan-report 1\nmode race\n", 2, 6, "not 'race'");
   check_refused("tidemark-vulkan-report 1\nreason exits\n", 2, 8, "not 'exits'");
   check_refused(HEAD "device\n", 5, 7, "name is missing");
+  check_refused(HEAD "verdict\n", 5, 8, "verdict's text is missing");
   check_refused(HEAD "count a\n", 5, 8, "a number");
+  check_refused(HEAD "layer\n", 5, 6, "version is missing");
+  check_refused(HEAD "layer 0.1.0\n", 5, 12, "build id");
+  check_refused(HEAD "layer 0.1.0 a/b c\n", 5, 13, "not 'a/b'");
+  check_refused(HEAD "layer 0.1.0 00c0\n", 5, 17, "file is missing");
+  check_refused(HEAD "layer 1 2 3\nlayer 1 2 3\n", 6, 7, "second 'layer'");
   check_refused(HEAD "count a 1 2\n", 5, 9, "a number");
   check_refused(HEAD "count a -1\n", 5, 9, "a number");
   check_refused(HEAD "count a 18446744073709551616\n", 5, 9, "a number");

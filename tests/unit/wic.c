@@ -439,6 +439,49 @@ TEST(a_stray_load_ends_the_process) {
   }
 }
 
+/* ---- left to the context ---- */
+
+/* What nobody has finished ends with the medium: without data, with data that nobody has read, to
+ * be copied, failed. */
+static void leave_requests(enum tide_medium_engine engine) {
+  static char source[4096];
+  struct rig rig;
+  struct tide_request requests[4];
+  rig_open(&rig, TIDE_PARAMS(tide_medium_params, .engine = engine));
+  for (uint64_t i = 0; i < 4; i++) requests[i] = rig_wants(&rig, i == 2 ? 1 : 2 + i, 4096);
+  requests[3].source = source;
+  CHECK_OK(tide_medium_request(rig.medium, requests, 4));
+  CHECK_OK(tide_request_fail(rig.medium, &requests[1], TIDE_IO));
+  CHECK_OK(tide_timeline_signal_external(rig.line, 1));
+  tide_context_destroy(rig.context);
+}
+
+TEST(requests_are_left) { leave_requests(TIDE_MEDIUM_DIRECT); }
+TEST(requests_are_left_to_a_monitor) { leave_requests(TIDE_MEDIUM_MONITOR); }
+TEST(requests_are_left_with_fibers) { leave_requests(TIDE_MEDIUM_FIBERS); }
+
+/* The thread reads zeros, and is told. */
+static enum tide_status ended;
+static void read_at_the_end(void *argument, uint64_t index) {
+  struct reader *reader = argument;
+  (void)index;
+  reader->good = zeros(reader->request.data, reader->request.bytes);
+  ended = tide_request_finish(reader->rig->medium, &reader->request, NULL);
+}
+TEST(a_stalled_fiber_is_left) {
+  struct rig rig;
+  struct tide_crew *crew;
+  rig_open(&rig, TIDE_PARAMS(tide_medium_params, .engine = TIDE_MEDIUM_FIBERS));
+  struct reader reader = {.rig = &rig, .request = rig_wants(&rig, 1, 4096)};
+  CHECK_OK(tide_medium_request(rig.medium, &reader.request, 1));
+  CHECK_OK(tide_crew_create(rig.context, TIDE_PARAMS(tide_crew_params, .carriers = 1), &crew));
+  CHECK_OK(tide_crew_run(crew, read_at_the_end, &reader, 1));
+  rig_until_stalled(&rig, 1);
+  tide_context_destroy(rig.context);
+  CHECK(reader.good);
+  CHECK_STATUS(ended, TIDE_CANCELLED);
+}
+
 /* ---- what it teaches ---------------------------------------------------------------------------
  */
 
@@ -471,4 +514,6 @@ TEST_MAIN(CASE(stalled_until_it_comes), CASE(there_beforehand), CASE(a_deadline_
           CASE(needs_all_its_tags), CASE(a_batch), CASE(a_flow_takes_back_whole_sides),
           CASE(several_readers), CASE(fails_while_stalled), CASE(fails_before_anybody_looks),
           CASE(late_producers), CASE(bad_arguments), CASE(too_many_requests),
-          CASE(a_stray_load_is_told), CASE(a_stray_load_ends_the_process), CASE(frontiers_travel))
+          CASE(a_stray_load_is_told), CASE(a_stray_load_ends_the_process), CASE(frontiers_travel),
+          CASE(requests_are_left), CASE(requests_are_left_to_a_monitor),
+          CASE(requests_are_left_with_fibers), CASE(a_stalled_fiber_is_left))

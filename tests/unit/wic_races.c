@@ -70,21 +70,6 @@ static inline void await_monitor(void) {
   while (GET(polls) == then) usleep(50);
 }
 
-/* Until the thread sleeps, in the kernel or in the library. */
-static inline void await_asleep(const uint32_t *tid) {
-  char name[64], line[256], state = 0;
-  while (!GET(*tid)) usleep(50);
-  snprintf(name, sizeof name, "/proc/self/task/%u/stat", *tid);
-  while (state != 'S') {
-    FILE *file = fopen(name, "r");
-    CHECK(file != NULL);
-    CHECK(fgets(line, sizeof line, file) != NULL);
-    fclose(file);
-    state = strrchr(line, ')')[2];
-    usleep(50);
-  }
-}
-
 /* ---- a context whose frees and yields are ours -------------------------------------- */
 
 static const struct tide_allocator *real_allocator;
@@ -152,7 +137,7 @@ struct loader {
 };
 static void *load(void *argument) {
   struct loader *loader = argument;
-  SET(loader->tid, (uint32_t)syscall(SYS_gettid));
+  test_thread_begins(&loader->tid);
   (void)*(const volatile char *)loader->address;
   SET(loader->through, 1);
   if (!loader->rig) return NULL;
@@ -294,7 +279,7 @@ TEST(old_faults_are_no_strays) {
   gate_close(&before_read);
   gate_close(&after_read);
   for (size_t i = 0; i < 2; i++) loader_start(&loaders[i], &rig, request);
-  for (size_t i = 0; i < 2; i++) await_asleep(&loaders[i].tid);
+  for (size_t i = 0; i < 2; i++) test_await_asleep(&loaders[i].tid);
   gate_await(&before_read);
   gate_open(&before_read);
   gate_await(&after_read);
@@ -327,7 +312,7 @@ TEST(two_strays) {
   for (int round = 0; round < 2; round++) {
     gate_await(&before_read);
     /* For both to fault: were it too short, the test would only see less. */
-    for (size_t i = 0; i < 2; i++) await_asleep(&loaders[i].tid);
+    for (size_t i = 0; i < 2; i++) test_await_asleep(&loaders[i].tid);
     usleep(20000);
     gate_let_one(&before_read);
     await_monitor();

@@ -118,17 +118,29 @@ static void audit_batch(struct auditor *auditor, int index, int thread) {
   auditor->submitted[queue] |= BIT(index);
 }
 
+/* Returns the batches of the submit that a batch is part of: they have one fence. */
+static uint64_t submitted_with(const struct program *program, int batch) {
+  for (int i = 0; i < program->item_count; i++) {
+    const struct item *item = &program->items[i];
+    bool is_its =
+        item->action == ACT_SUBMIT && item->first <= batch && batch < item->first + item->count;
+    if (is_its) return (BIT(item->count) - 1) << item->first;
+  }
+  return BIT(batch);
+}
+
 static void audit_host_wait(struct auditor *auditor, const struct item *item) {
   const struct program *program = auditor->program;
   for (int t = 0; t < item->target_count; t++) {
     int target = item->targets[t], queue = program->lanes[program->batches[target].lane].queue;
     uint64_t complete = auditor->pasts[target];
+    uint64_t with_fence = item->how == HOW_FENCE ? submitted_with(program, target) : 0;
     for (int b = 0; b < program->batch_count; b++) {
       bool is_on_queue = auditor->submitted[queue] & BIT(b);
       bool is_submitted = false;
       for (int q = 0; q < QUEUES_MOST; q++) is_submitted |= (auditor->submitted[q] & BIT(b)) != 0;
       if ((item->how == HOW_QUEUE_IDLE && is_on_queue) ||
-          (item->how == HOW_DEVICE_IDLE && is_submitted))
+          (item->how == HOW_DEVICE_IDLE && is_submitted) || (with_fence & BIT(b)))
         complete |= auditor->pasts[b];
     }
     auditor->seen[item->thread] |= complete;

@@ -161,7 +161,7 @@ static uint32_t buffer_named(const char *label) {
   for (uint32_t i = 0; i < view.tables->buffer_count; i++) {
     const char *whole = view.tables->buffers[i].label;
     if (strlen(whole) >= length && memcmp(whole, label, length) == 0 &&
-        (!whole[length] || length == TIDE_POOL_LABEL - 1))
+        (!whole[length] || length == TIDE_LABEL_SIZE - 1))
       return i;
   }
   return TIDE_VIEW_NONE;

@@ -11,6 +11,7 @@
  *   many       10 000 submissions behind one that the host opens last
  *   pingpong   the device waits for the host, and the host for the device
  *   polls      never blocks: polls a fence and a timeline
+ *   presents   shows three frames; a layer below has to play the window system
  *   queries    waits for timestamps, and for nothing else
  *   reuse      one binary semaphore, signalled and awaited again and again
  *   sleeps     never looks: sleeps, and reads the memory
@@ -388,6 +389,34 @@ static void run_pingpong(void) {
   destroy(&m);
 }
 
+/* The layer below takes the present, whatever the swapchain. */
+static void run_presents(void) {
+  struct machine m;
+  VkSemaphoreCreateInfo binary = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+  VkSemaphore drawn;
+  VkSwapchainKHR chain = VK_NULL_HANDLE;
+  uint32_t image = 0;
+  make(&m, 0x5ee);
+  CHECK(vkCreateSemaphore(m.device, &binary, NULL, &drawn));
+  VkPresentInfoKHR show = {.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR,
+                           .waitSemaphoreCount = 1,
+                           .pWaitSemaphores = &drawn,
+                           .swapchainCount = 1,
+                           .pSwapchains = &chain,
+                           .pImageIndices = &image};
+  PFN_vkQueuePresentKHR present =
+      (PFN_vkQueuePresentKHR)vkGetDeviceProcAddr(m.device, "vkQueuePresentKHR");
+  if (!present) exit(1);
+  for (int frame = 0; frame < 3; frame++) {
+    CHECK(submit(&m, m.queues[0], drawn, 0, 1, VK_NULL_HANDLE));
+    CHECK(present(m.queues[0], &show));
+  }
+  CHECK(vkDeviceWaitIdle(m.device));
+  print_words("presents", &m);
+  vkDestroySemaphore(m.device, drawn, NULL);
+  destroy(&m);
+}
+
 static void run_queries(void) {
   struct machine m;
   uint64_t times[2] = {0, 0};
@@ -510,8 +539,9 @@ int main(int argc, char **argv) {
   } kinds[] = {{"covers", run_covers},     {"blocked", run_blocked}, {"crossed", run_crossed},
                {"devices", run_devices},   {"events", run_events},   {"forks", run_forks},
                {"handler", run_handler},   {"lost", run_lost},       {"many", run_many},
-               {"pingpong", run_pingpong}, {"polls", run_polls},     {"queries", run_queries},
-               {"reuse", run_reuse},       {"sleeps", run_sleeps},   {"stages", run_stages}};
+               {"pingpong", run_pingpong}, {"polls", run_polls},     {"presents", run_presents},
+               {"queries", run_queries},   {"reuse", run_reuse},     {"sleeps", run_sleeps},
+               {"stages", run_stages}};
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     if (argc != 2 || strcmp(argv[1], kinds[i].name) != 0) continue;

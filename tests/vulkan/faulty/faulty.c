@@ -1,5 +1,6 @@
 /* A layer below the one under test that plays a driver with a fault: the FAULTY_SUBMIT-th
- * vkQueueSubmit of the process says that the device is lost. */
+ * vkQueueSubmit of the process says that the device is lost. It also plays a window system: a
+ * present waits for its semaphores, and shows nothing. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,20 @@ static VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count,
   int number = atomic_fetch_add(&calls, 1) + 1;
   if (faulty && number >= atoi(faulty)) return VK_ERROR_DEVICE_LOST;
   return next_submit(queue, count, infos, fence);
+}
+
+#define WAITS_MOST 8
+
+static VKAPI_ATTR VkResult VKAPI_CALL present(VkQueue queue, const VkPresentInfoKHR *info) {
+  VkPipelineStageFlags stages[WAITS_MOST];
+  if (info->waitSemaphoreCount > WAITS_MOST) return VK_ERROR_UNKNOWN;
+  for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
+    stages[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+  VkSubmitInfo waits = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                        .waitSemaphoreCount = info->waitSemaphoreCount,
+                        .pWaitSemaphores = info->pWaitSemaphores,
+                        .pWaitDstStageMask = stages};
+  return next_submit(queue, 1, &waits, VK_NULL_HANDLE);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
@@ -57,6 +72,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical,
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL find_device_call(VkDevice device,
                                                                  const char *name) {
   if (strcmp(name, "vkQueueSubmit") == 0) return (PFN_vkVoidFunction)submit;
+  if (strcmp(name, "vkQueuePresentKHR") == 0) return (PFN_vkVoidFunction)present;
   return next_device(device, name);
 }
 
