@@ -143,8 +143,10 @@ static void install_locked(struct tide_tracker *tracker, struct spare *spare, ti
   tide_store_release(&at->house, NULL);
   tide_store_release(&at->given, 0);
   tide_store_release(&at->least, UINT64_MAX);
-  tide_store_release(&at->waits.value, 0);
+  bool is_over = tide_tracker_is_over_locked(tracker, axis);
+  tide_store_release(&at->waits.value, is_over ? UINT64_MAX : 0);
   tide_store_release(&at->axis, axis);
+  tide_tracker_adopt_strangers_locked(tracker, at); /* before an advance can find the axis */
   tide_axis_table_insert(tracker->table, at);
   tide_store_release(&tracker->live, tracker->live + 1);
 }
@@ -219,7 +221,7 @@ static bool look_up(struct tide_tracker *tracker, tide_axis axis, uint64_t *out_
   }
   tide_tracker_lock(tracker);
   at = tide_tracker_find_locked(tracker, axis);
-  bool known = at || tide_closed_contains(&tracker->closed, axis);
+  bool known = at || tide_tracker_is_over_locked(tracker, axis);
   *out_epoch = at ? tide_tracker_axis_epoch(at) : UINT64_MAX;
   tide_tracker_unlock(tracker);
   return known;
@@ -339,6 +341,23 @@ void tide_tracker_close_collect(struct tide_tracker *tracker, struct tide_tracke
   tide_tracker_lock(tracker);
   close_locked(tracker, at, out);
   tide_tracker_unlock(tracker);
+}
+
+void tide_tracker_sever(struct tide_tracker *tracker, uint16_t machine, enum tide_status status) {
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_tracker_lock(tracker);
+  tracker->is_severed = true;
+  tracker->machine = machine;
+  for (size_t i = 0; i < tracker->table->size; i++) {
+    struct tide_tracker_axis *at = tracker->table->slots[i];
+    if (!at || tide_axis_machine(at->axis) == machine) continue;
+    fail_locked(tracker, at, status, &fired);
+    certify_locked(tracker, at, &fired);
+  }
+  tide_tracker_open_strangers_locked(tracker, &fired);
+  tide_tracker_unlock(tracker);
+  tide_fired_run(&fired);
 }
 
 /* ---- progress, by number ---- */

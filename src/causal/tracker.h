@@ -50,14 +50,23 @@ void tide_tracker_close_collect(struct tide_tracker *tracker, struct tide_tracke
 /* Returns the finished epoch; UINT64_MAX: certified. One load, no lock. */
 uint64_t tide_tracker_axis_epoch(const struct tide_tracker_axis *at);
 
-/* Queues a raw waiter for "(axis, epoch) has finished, with any status": fires with TIDE_OK on
- * advance, certify or close; never on fail. node->fire is set, node->state is IDLE or FIRED. */
-enum tide_finish { TIDE_FINISH_QUEUED, TIDE_FINISH_ALREADY, TIDE_FINISH_UNKNOWN };
-enum tide_finish tide_tracker_wait_finish(struct tide_tracker *tracker, tide_axis axis,
-                                          uint64_t epoch, struct tide_node *node);
-/* True: the node will never fire. False: another thread has taken the node off to fire it. */
-bool tide_tracker_cancel_finish(struct tide_tracker *tracker, tide_axis axis,
-                                struct tide_node *node);
+/* A raw waiter for "(axis, epoch) has finished, with any status". */
+struct tide_finish_wait {
+  struct tide_node node;
+  tide_axis axis;
+};
+/* Queues a raw waiter, of an axis that need not be known yet. Fires with TIDE_OK on advance,
+ * certify or close; never on fail. wait->node.fire is set, its state is IDLE or FIRED. False: the
+ * epoch has finished, and nothing was queued. */
+bool tide_tracker_wait_finish(struct tide_tracker *tracker, tide_axis axis, uint64_t epoch,
+                              struct tide_finish_wait *wait);
+/* True: the wait will never fire. False: another thread has taken it off to fire it. */
+bool tide_tracker_cancel_finish(struct tide_tracker *tracker, struct tide_finish_wait *wait);
+
+/* Severs the axes of other machines than this: nothing tells of their progress any more. Their
+ * waiters fail with `status`. All their epochs then count as finished, also those of axes that are
+ * not registered. The caller holds no lock. */
+void tide_tracker_sever(struct tide_tracker *tracker, uint16_t machine, enum tide_status status);
 
 /* Copies up to `size` pairs (axis, newest epoch given or finished) of the live axes, in no order.
  * Returns the number of live axes. Once all copied epochs have finished, so has every operation

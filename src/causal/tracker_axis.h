@@ -63,6 +63,10 @@ struct tide_tracker {
   struct tide_tracker_axis *free;
   struct tide_closed closed;
   struct tide_frontier_wait *waits, **last_wait; /* all pending waits, in order of arrival */
+  bool is_severed; /* the axes of other machines than `machine` are over: tide_tracker_sever */
+  uint16_t machine;
+  struct tide_counter strangers; /* raw waiters for axes that are not registered yet; its value and
+                                    the order are not used */
 };
 
 static inline size_t tide_axis_table_bytes(size_t size) {
@@ -100,6 +104,12 @@ static inline void tide_tracker_unlock(struct tide_tracker *tracker) {
 static inline struct tide_tracker_axis *tide_tracker_find_locked(struct tide_tracker *tracker,
                                                                  tide_axis axis) {
   return tide_axis_table_find(tide_load_relaxed(&tracker->table), axis);
+}
+
+/* True if all epochs of this axis, known or not, count as finished. */
+static inline bool tide_tracker_is_over_locked(const struct tide_tracker *tracker, tide_axis axis) {
+  return tide_closed_contains(&tracker->closed, axis) ||
+         (tracker->is_severed && tide_axis_machine(axis) != tracker->machine);
 }
 
 /* tide_tracker_axis_epoch, without a call. */
@@ -140,6 +150,11 @@ static inline void tide_tracker_axis_advance(struct tide_tracker *tracker,
     tide_tracker_open_collect(tracker, at, out);
 }
 
+/* Queues the raw waiters that have waited for this axis to be registered. */
+void tide_tracker_adopt_strangers_locked(struct tide_tracker *tracker,
+                                         struct tide_tracker_axis *at);
+/* Hands out the raw waiters for axes that are over without ever having been registered. */
+void tide_tracker_open_strangers_locked(struct tide_tracker *tracker, struct tide_fired *out);
 /* Takes off the frontier waits that are queued here for epochs <= epoch, and hands out those that
  * need nothing else. */
 void tide_tracker_open_waits_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,

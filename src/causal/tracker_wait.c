@@ -180,7 +180,7 @@ void tide_tracker_fail_waits_locked(struct tide_tracker *tracker, struct tide_tr
 static __attribute__((noinline)) bool find_slowly(struct tide_tracker *tracker, tide_axis axis,
                                                   struct tide_tracker_axis **out_at) {
   *out_at = tide_tracker_find_locked(tracker, axis);
-  return *out_at || tide_closed_contains(&tracker->closed, axis);
+  return *out_at || tide_tracker_is_over_locked(tracker, axis);
 }
 
 /* Notes the needs that have not finished. The need with the most epochs left, if any, goes to
@@ -269,31 +269,58 @@ bool tide_tracker_cancel(struct tide_frontier_wait *wait) {
   return never;
 }
 
-enum tide_finish tide_tracker_wait_finish(struct tide_tracker *tracker, tide_axis axis,
-                                          uint64_t epoch, struct tide_node *node) {
-  if (tide_tracker_finished(tracker, axis, epoch)) return TIDE_FINISH_ALREADY;
+bool tide_tracker_wait_finish(struct tide_tracker *tracker, tide_axis axis, uint64_t epoch,
+                              struct tide_finish_wait *wait) {
+  if (tide_tracker_finished(tracker, axis, epoch)) return false;
+  bool queued = false;
+  wait->axis = axis;
   tide_tracker_lock(tracker);
-  enum tide_finish finish = TIDE_FINISH_QUEUED;
   struct tide_tracker_axis *at = tide_tracker_find_locked(tracker, axis);
   if (at) {
-    if (!join_locked(at, &at->finishes, node, epoch)) finish = TIDE_FINISH_ALREADY;
-  } else {
-    bool closed = tide_closed_contains(&tracker->closed, axis);
-    finish = closed ? TIDE_FINISH_ALREADY : TIDE_FINISH_UNKNOWN;
+    queued = join_locked(at, &at->finishes, &wait->node, epoch);
+  } else if (!tide_tracker_is_over_locked(tracker, axis)) {
+    tide_counter_add(&tracker->strangers, &wait->node, epoch);
+    queued = true;
   }
   tide_tracker_unlock(tracker);
-  return finish;
+  return queued;
 }
 
-bool tide_tracker_cancel_finish(struct tide_tracker *tracker, tide_axis axis,
-                                struct tide_node *node) {
+/* Sorts the raw waiters for axes that are not registered: those for `at` (NULL: for no axis) are
+ * queued there, those for an axis that is over go to `out`. */
+static void sort_strangers_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                                  struct tide_fired *out) {
+  struct tide_fired all;
+  tide_fired_init(&all);
+  tide_counter_pop(&tracker->strangers, UINT64_MAX, &all, TIDE_OK);
+  for (struct tide_node *node; (node = tide_fired_pop(&all));) {
+    tide_axis axis = TIDE_CONTAINER(node, struct tide_finish_wait, node)->axis;
+    if (at && axis == at->axis) tide_counter_add(&at->finishes, node, node->value);
+    else if (out && tide_tracker_is_over_locked(tracker, axis)) tide_fired_move(out, node);
+    else tide_counter_add(&tracker->strangers, node, node->value);
+  }
+}
+
+/* A new axis has finished nothing, so every wait for it is queued. */
+void tide_tracker_adopt_strangers_locked(struct tide_tracker *tracker,
+                                         struct tide_tracker_axis *at) {
+  if (tide_counter_empty(&tracker->strangers)) return;
+  sort_strangers_locked(tracker, at, NULL);
+  tide_tracker_axis_least_locked(at);
+}
+
+void tide_tracker_open_strangers_locked(struct tide_tracker *tracker, struct tide_fired *out) {
+  sort_strangers_locked(tracker, NULL, out);
+}
+
+bool tide_tracker_cancel_finish(struct tide_tracker *tracker, struct tide_finish_wait *wait) {
   tide_tracker_lock(tracker);
-  bool never = node->state != TIDE_NODE_FIRED;
-  if (node->state == TIDE_NODE_QUEUED) {
-    struct tide_tracker_axis *at = tide_tracker_find_locked(tracker, axis);
-    TIDE_ASSERT(at); /* closing takes all nodes off */
-    tide_counter_remove(&at->finishes, node);
-    tide_tracker_axis_least_locked(at);
+  bool never = wait->node.state != TIDE_NODE_FIRED;
+  if (wait->node.state == TIDE_NODE_QUEUED) {
+    /* Closing takes all nodes off, so an axis that is not found has never been known. */
+    struct tide_tracker_axis *at = tide_tracker_find_locked(tracker, wait->axis);
+    tide_counter_remove(at ? &at->finishes : &tracker->strangers, &wait->node);
+    if (at) tide_tracker_axis_least_locked(at);
   }
   tide_tracker_unlock(tracker);
   return never;

@@ -51,7 +51,7 @@ void tide_wait_fired(struct tide_node *node) {
 }
 
 void tide_finish_fire(struct tide_node *node, enum tide_status status) {
-  struct tide_op *op = TIDE_CONTAINER(node, struct tide_op_rare, finish)->op;
+  struct tide_op *op = TIDE_CONTAINER(node, struct tide_op_rare, finish.node)->op;
   struct tide_sched *sched = op->queue->sched;
   (void)status;
   tide_sched_enter(sched);
@@ -60,7 +60,7 @@ void tide_finish_fire(struct tide_node *node, enum tide_status status) {
 }
 
 void tide_finish_fired(struct tide_op *op) {
-  tide_op_rare(op)->finish.state = TIDE_NODE_IDLE;
+  tide_op_rare(op)->finish.node.state = TIDE_NODE_IDLE;
   op->finishing = false;
   tide_sched_look(op->queue);
 }
@@ -71,11 +71,10 @@ bool tide_op_await_finish(struct tide_op *op, tide_axis axis, uint64_t epoch) {
   struct tide_tracker *tracker = op->queue->sched->context->tracker;
   if (tide_tracker_finished(tracker, axis, epoch)) return true;
   struct tide_op_rare *rare = tide_op_rare(op);
-  rare->finish.fire = tide_finish_fire;
-  enum tide_finish answer = tide_tracker_wait_finish(tracker, axis, epoch, &rare->finish);
-  op->finishing = answer != TIDE_FINISH_ALREADY;
+  rare->finish.node.fire = tide_finish_fire;
+  op->finishing = tide_tracker_wait_finish(tracker, axis, epoch, &rare->finish);
   tide_sched_announce_waiter(op->queue->sched);
-  return answer == TIDE_FINISH_ALREADY;
+  return !op->finishing;
 }
 
 /* Returns the number of unfinished entries; *out_last is one of them. */
@@ -112,7 +111,22 @@ static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) 
   return true;
 }
 
-/* True if the past of each buffer, and the signaller of each early failure, has finished. */
+/* True if all that the operation's record lists has finished; else waits for one entry. A failed
+ * operation does not start after it, so nothing else makes the record true: the signaller of an
+ * import may be over because its machine is lost, while what it knew here still runs. */
+static bool record_finished(struct tide_op *op) {
+  const struct tide_queue *queue = op->queue;
+  const struct tide_frontier *record = tide_queue_record_of_others(queue, op->work.epoch);
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(record);
+       tide_frontier_next(&at, &entry);)
+    if (entry.axis != queue->position.axis && !tide_op_await_finish(op, entry.axis, entry.epoch))
+      return false;
+  return true;
+}
+
+/* True if the past of each buffer, and all that a failed operation knows, has finished. An evicted
+ * signaller is known, too. */
 static bool all_finished(struct tide_op *op) {
   if (op->finishing) return false;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
@@ -121,7 +135,7 @@ static bool all_finished(struct tide_op *op) {
   }
   for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
     if (use->gap && !past_finished(op, use->buffer)) return false;
-  return true;
+  return !op->status || record_finished(op);
 }
 
 /* ---- before the start ---- */
@@ -186,30 +200,42 @@ static inline bool waits_open(struct tide_op *op) {
   return !op->unmet;
 }
 
+/* Queues an elided wait until its record is settled here. */
+TIDE_APART static void await_record(struct tide_op *op, struct tide_op_wait *wait) {
+  struct tide_node *node = tide_wait_queue(op, wait);
+  TIDE_ASSERT(wait->timeline->ops && wait->timeline->ops->is_foreign);
+  if (tide_timeline_await_locked(wait->timeline, wait->value, node) != TIDE_AWAIT_QUEUED) return;
+  wait->heap = TIDE_HEAP_REACHED;
+  op->armed = true;
+  op->unmet++;
+  tide_sched_announce_waiter(op->queue->sched);
+}
+
+/* True if the records of all elided waits are settled: elision drops the wait, never the failure.
+ * The signaller of a record has finished by now. So the record is settled, but for one that comes
+ * from elsewhere, which is awaited. */
+static inline bool are_elided_settled(struct tide_op *op) {
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
+    struct tide_timeline *timeline = wait->timeline;
+    if (wait->class_ != TIDE_WAIT_ELIDED) continue;
+    if (wait->point) tide_op_fail(op, tide_wait_failure(op, wait), NULL);
+    else if (tide_load_acquire(&timeline->reached.value) >= wait->value) continue;
+    else if (tide_timeline_has_failed(timeline, tide_wait_record(op->queue, wait)))
+      tide_op_fail(op, tide_timeline_status(timeline), tide_timeline_cause_locked(timeline));
+    else await_record(op, wait);
+  }
+  return !op->unmet;
+}
+
 static inline bool may_start(struct tide_op *op) {
   if (op->flags & TIDE_RECOVER && op->queue->published + 1 != op->work.epoch) return false;
-  return waits_open(op) && (!(op->waits || op->uses) || all_finished(op));
+  if (!waits_open(op)) return false;
+  if ((op->waits || op->uses || op->status) && !all_finished(op)) return false;
+  if (!op->waits || op->status) return true;
+  return are_elided_settled(op) && (!op->status || record_finished(op));
 }
 
 bool tide_op_may_start(struct tide_op *op) { return may_start(op); }
-
-/* Elision drops the wait, never the failure. Before the start every elided record is resolved. */
-static inline void check_settled(struct tide_op *op) {
-  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
-    if (wait->class_ != TIDE_WAIT_ELIDED) continue;
-    if (wait->point) {
-      tide_op_fail(op, tide_wait_failure(op, wait), NULL);
-      continue;
-    }
-    if (tide_load_acquire(&wait->timeline->reached.value) >= wait->value) continue;
-    bool failed = tide_timeline_has_failed(wait->timeline, tide_wait_record(op->queue, wait));
-    TIDE_ASSERT(failed);
-    tide_op_fail(op, tide_timeline_status(wait->timeline),
-                 tide_timeline_cause_locked(wait->timeline));
-  }
-}
-
-void tide_op_check_settled(struct tide_op *op) { check_settled(op); }
 
 /* ---- starting ---------------------------------------------------------------------- */
 
@@ -283,7 +309,6 @@ void tide_queue_advance(struct tide_queue *queue) {
     if (__builtin_expect(queue->failure.cause, 0)) tide_channel_stop_behind(op);
     if (queue->ahead ? !tide_ahead_may_go(op) : !may_start(op)) return;
     if (queue->device->lost && !queue->device->certified) return;
-    if (op->waits && !queue->ahead) check_settled(op);
     if (op->part && !tide_instance_arrive(op)) return;
     if (is_kept_back(queue, op)) return;
     make_ready(queue, op);

@@ -89,11 +89,7 @@ void tide_device_over(struct tide_device *device, uint32_t hardware_queue, uint6
   tide_sched_leave(sched);
 }
 
-bool tide_ahead_may_publish(struct tide_op *op) {
-  if (!tide_op_may_start(op)) return false;
-  tide_op_check_settled(op);
-  return true;
-}
+bool tide_ahead_may_publish(struct tide_op *op) { return tide_op_may_start(op); }
 
 /* Releases the submissions of a lost device up to the first one that is not published. */
 static void release_published(struct tide_hardware_queue *hardware) {

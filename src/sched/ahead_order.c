@@ -98,7 +98,7 @@ bool tide_ahead_waits_inside(const struct tide_op *op) {
 
 bool tide_ahead_is_kept(const struct tide_op *op) {
   return op->queue->device->backend->keep_on_host || op->status || op->asks ||
-         op->flags & TIDE_RECOVER || tide_ahead_waits_inside(op);
+         op->flags & TIDE_RECOVER || op->foreign || tide_ahead_waits_inside(op);
 }
 
 /* Has the backend listen for a submission, unless it listens for an earlier one. */
@@ -148,9 +148,7 @@ bool tide_ahead_may_go(struct tide_op *op) {
       listen_for(queue->ahead->hardware, queue->ahead->newest);
       return false;
     }
-    if (!tide_op_may_start(op)) return false;
-    tide_op_check_settled(op);
-    return true;
+    return tide_op_may_start(op);
   }
   if (!has_own_room(queue)) {
     tide_ahead_await_room(queue);

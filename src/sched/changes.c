@@ -156,9 +156,9 @@ static void add_giver_of(struct givers *givers, const struct tide_op *op,
   if (wait->point) {
     struct tide_dependency_node *dependency_node = tide_wait_for_point(op, wait)->edge.target;
     if (dependency_node) add_keepers(givers, dependency_node, waiter);
-  } else if (timeline->source == &tide_queue_source) {
-    if (timeline->reached.value < wait->value) add_giver(givers, timeline->source_self, waiter);
-  } else if (!timeline->source && timeline->reached.value < wait->value) {
+  } else if (timeline->ops == &tide_queue_backing) {
+    if (timeline->reached.value < wait->value) add_giver(givers, timeline->backing, waiter);
+  } else if (!timeline->ops && timeline->reached.value < wait->value) {
     const struct tide_record *record = tide_timeline_pending(timeline, wait->value);
     if (record)
       add_giver(givers, TIDE_CONTAINER(record, const struct tide_op_signal, record)->op->queue,

@@ -41,7 +41,7 @@ static bool find_record(void *self, uint64_t value, struct tide_record_view *out
   return true;
 }
 
-const struct tide_record_source tide_collective_source = {find_record};
+const struct tide_value_ops tide_collective_backing = {.kind = "collective", .find = find_record};
 
 struct tide_timeline *tide_collective_progress(struct tide_collective *collective) {
   return collective->progress;
@@ -291,8 +291,8 @@ const struct tide_instance *tide_instance_of(const struct tide_sched *sched, tid
 
 const struct tide_instance *tide_instance_awaited(const struct tide_timeline *progress,
                                                   uint64_t value) {
-  struct tide_collective *collective = progress->source_self;
-  if (progress->source != &tide_collective_source || !collective) return NULL;
+  struct tide_collective *collective = progress->backing;
+  if (progress->ops != &tide_collective_backing || !collective) return NULL;
   return unfinished_at(collective, value < collective->opened ? value : collective->opened);
 }
 
@@ -446,7 +446,7 @@ static void close_collective(struct tide_collective *collective) {
   tide_tracker_close_collect(sched->context->tracker, collective->tracked, &sched->fired);
   collective->tracked = NULL;
   tide_timeline_fail_locked(collective->progress, 0, TIDE_CANCELLED, NULL, &sched->fired);
-  collective->progress->source_self = NULL;
+  collective->progress->backing = NULL;
   collective->next_gone = sched->gone_collectives;
   sched->gone_collectives = collective;
   sched->calls = true;

@@ -133,8 +133,8 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
   collective->mask = instances_for(members, count) - 1;
   enum tide_status status = make_ring(collective);
   if (status == TIDE_OK) {
-    status = tide_timeline_create_sourced(context, label, "collective", &tide_collective_source,
-                                          collective, &collective->progress);
+    status = tide_timeline_create_progress(context, label, &tide_collective_backing, collective,
+                                           &collective->progress);
   }
   if (status == TIDE_OK)
     status = tide_lease_take(context->lease, TIDE_DOMAIN_COLLECTIVE, &collective->position.axis);

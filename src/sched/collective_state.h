@@ -56,8 +56,8 @@ struct tide_collective {
   size_t record_size;
 };
 
-/* The record source of the progress timeline. */
-extern const struct tide_record_source tide_collective_source;
+/* The backing of the progress timeline. */
+extern const struct tide_value_ops tide_collective_backing;
 /* Releases the members: they no longer belong to the collective. */
 void tide_collective_release_members(struct tide_collective *collective);
 

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/params.h"
+#include "causal/tracker.h"
 #include "sched/arbiter.h"
 #include "sched/channel_state.h"
 
@@ -109,6 +110,8 @@ void tide_context_destroy(struct tide_context *context) {
   if (!context) return;
   struct tide_sched *sched = context->sched;
   cancel_queues(sched);
+  /* Operations that fail await what they know. Other machines tell nothing of it any more. */
+  tide_tracker_sever(context->tracker, context->lease->machine, TIDE_CANCELLED);
   end_waits(context);
   tide_context_destroy_owned(context, TIDE_OWNED_CREW);
   while (!tide_list_empty(&sched->devices))

@@ -194,8 +194,7 @@ static bool fails_in_turn(struct tide_op *op) {
  * that closed a cycle. */
 static bool is_for_moved_epoch(const struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
-  const struct tide_queue *queue =
-      timeline->source == &tide_queue_source ? timeline->source_self : NULL;
+  const struct tide_queue *queue = timeline->ops == &tide_queue_backing ? timeline->backing : NULL;
   if (!queue || wait->value <= queue->published) return false;
   if (wait->value > queue->position.epoch) return true;
   const struct tide_op *op = tide_queue_op(queue, wait->value);
@@ -283,11 +282,11 @@ static bool host_may_signal_below(const struct tide_op_wait *wait, const struct 
 static bool leads_nowhere(struct search *search, const struct tide_op *op,
                           const struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
-  if (wait->point) return false;      /* a promise is kept, or breaks at its deadline */
-  if (timeline->source) return false; /* operations that are submitted may bring progress */
+  if (wait->point) return false;   /* a promise is kept, or breaks at its deadline */
+  if (timeline->ops) return false; /* operations that are submitted may bring progress */
   if (tide_load_acquire(&timeline->reached.value) >= wait->value) return false;
   if (tide_timeline_has_failed(timeline, wait->value)) return false;
-  if (!timeline->source && tide_timeline_pending(timeline, wait->value)) return false;
+  if (!timeline->ops && tide_timeline_pending(timeline, wait->value)) return false;
   struct tide_op *giver = tide_wait_may_provide(op, wait);
   if (host_may_signal_below(wait, giver)) return false;
   return !giver || push_operation(search, giver);

@@ -9,7 +9,7 @@ struct tide_op *tide_wait_may_provide(const struct tide_op *op, const struct tid
   const struct tide_timeline *timeline = wait->timeline;
   if (tide_load_acquire(&timeline->reached.value) >= wait->value) return NULL;
   if (tide_timeline_has_failed(timeline, wait->value)) return NULL;
-  if (timeline->source || tide_timeline_pending(timeline, wait->value)) return NULL;
+  if (timeline->ops || tide_timeline_pending(timeline, wait->value)) return NULL;
   struct tide_op_signal *signal =
       (struct tide_op_signal *)(void *)tide_tree_at_least(&timeline->reserved, wait->value);
   /* An operation's own signal, above the awaited value, cannot end its wait. Neither can a signal
@@ -313,9 +313,9 @@ static bool push_provider(struct tide_dependency_walk *walk, struct tide_op *op,
   if (wait->point) return false; /* a promise is kept, or breaks at its deadline */
   if (tide_load_acquire(&timeline->reached.value) >= wait->value) return false;
   if (tide_timeline_has_failed(timeline, wait->value)) return false;
-  if (timeline->source == &tide_queue_source && timeline->source_self)
-    return push_progress(walk, op, timeline->source_self, wait->value, failing);
-  if (timeline->source) return push_awaited_instance(walk, op, wait, failing);
+  if (timeline->ops == &tide_queue_backing && timeline->backing)
+    return push_progress(walk, op, timeline->backing, wait->value, failing);
+  if (timeline->ops) return push_awaited_instance(walk, op, wait, failing);
   struct tide_op *provider = pending_provider(wait, failing);
   if (!provider) provider = must_provide(walk, op, wait, failing);
   if (push_operation(walk, op, provider, TIDE_DEPENDS_VALUE)) return true;

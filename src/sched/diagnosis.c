@@ -21,21 +21,29 @@ static bool describe_point(struct tide_text *text, const struct tide_timeline *t
   return true;
 }
 
+static void describe_foreign(struct tide_text *text, const struct tide_timeline *timeline,
+                             uint64_t value) {
+  struct tide_record_view view;
+  if (timeline->ops->find(timeline->backing, value, &view))
+    tide_text_format(text, "; another machine has promised %lu", (unsigned long)view.value);
+  else tide_text_format(text, "; no machine has promised it");
+}
+
 static void describe_value(struct tide_text *text, const struct tide_timeline *timeline,
                            uint64_t value, bool held) {
   uint64_t now = tide_load_acquire(&timeline->reached.value);
   if (now >= value) return;
   tide_text_format(text, " '%s' >= %lu (at %lu", timeline->label, (unsigned long)value,
                    (unsigned long)now);
-  const struct tide_record *record =
-      timeline->source ? NULL : tide_timeline_pending(timeline, value);
+  const struct tide_record *record = timeline->ops ? NULL : tide_timeline_pending(timeline, value);
   const struct tide_op_signal *signal = (const void *)record;
   if (!signal && held) signal = (const void *)tide_tree_at_least(&timeline->reserved, value);
   if (signal)
     tide_text_format(text, "; '%s' of queue '%s' will signal %lu%s", TIDE_OP_NAME(signal->op),
                      signal->op->queue->label, (unsigned long)signal->record.node.key,
                      record ? "" : " once it may enter");
-  else if (!describe_point(text, timeline, value) && !timeline->source)
+  else if (timeline->ops && timeline->ops->is_foreign) describe_foreign(text, timeline, value);
+  else if (!describe_point(text, timeline, value) && !timeline->ops)
     tide_text_format(text, "; nothing has promised it");
   tide_text_format(text, ")");
 }
@@ -51,9 +59,9 @@ static void begin_line(struct tide_text *text, const struct tide_op *op, const c
   tide_text_format(text, " %s", state);
 }
 
-/* Describes (axis, epoch), which has not finished. */
+/* Describes (axis, epoch), which has not finished; `otherwise`: one that is not of this context. */
 static void describe_epoch(struct tide_text *text, struct tide_sched *sched, tide_axis axis,
-                           uint64_t epoch) {
+                           uint64_t epoch, const char *otherwise) {
   const struct tide_queue *queue = tide_tracker_owner(sched->context->tracker, axis, sched);
   const struct tide_op *user =
       queue && epoch > queue->published ? tide_queue_op(queue, epoch) : NULL;
@@ -62,7 +70,19 @@ static void describe_epoch(struct tide_text *text, struct tide_sched *sched, tid
   else if (instance)
     tide_text_format(text, " instance %lu of '%s'", (unsigned long)instance->number,
                      instance->collective->progress->label);
-  else tide_text_format(text, " its former users");
+  else tide_text_format(text, "%s", otherwise);
+}
+
+/* Describes what an operation that has failed awaits: its place is behind all that it knows. */
+static void describe_finish(struct tide_text *text, const struct tide_op *op) {
+  const struct tide_finish_wait *finish = &tide_op_rare((struct tide_op *)(uintptr_t)op)->finish;
+  char axis[64];
+  if (!op->status || !op->finishing) return;
+  tide_axis_print(finish->axis, axis, sizeof axis);
+  tide_text_format(text, ", as failed, for the end of %s@%lu:", axis,
+                   (unsigned long)finish->node.value);
+  describe_epoch(text, op->queue->sched, finish->axis, finish->node.value,
+                 " an operation elsewhere");
 }
 
 /* Describes the gap waits: buffers with a past that has not finished. */
@@ -77,7 +97,7 @@ static void describe_gaps(struct tide_text *text, const struct tide_op *op) {
     for (struct tide_frontier_cursor at = tide_frontier_begin(tide_buffer_past(use->buffer));
          tide_frontier_next(&at, &entry);)
       if (!tide_tracker_finished(tracker, entry.axis, entry.epoch))
-        describe_epoch(text, sched, entry.axis, entry.epoch);
+        describe_epoch(text, sched, entry.axis, entry.epoch, " its former users");
   }
 }
 
@@ -103,6 +123,7 @@ static void describe_pending(struct tide_text *text, const struct tide_op *op) {
   begin_line(text, op, held ? "is held" : "waits");
   size_t before = text->length;
   if (!held) describe_gaps(text, op);
+  if (!held) describe_finish(text, op);
   if (op->arrived) describe_instance(text, op);
   for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     bool over = wait->open || tide_load_acquire(&wait->timeline->reached.value) >= wait->value;

@@ -23,7 +23,7 @@ static inline bool pending_of_record(const struct tide_record *record, struct ti
 static bool pending_from_source(const struct tide_timeline *timeline, uint64_t value,
                                 struct tide_pending *out) {
   struct tide_record_view view;
-  if (!timeline->source->find(timeline->source_self, value, &view)) return false;
+  if (!timeline->ops->find(timeline->backing, value, &view)) return false;
   *out = (struct tide_pending){view.value, view.axis, view.epoch, view.frontier, NULL};
   return true;
 }
@@ -31,10 +31,10 @@ static bool pending_from_source(const struct tide_timeline *timeline, uint64_t v
 /* Finds the lowest pending record >= value. False if there is none. */
 static inline bool find_pending(const struct tide_timeline *timeline, uint64_t value,
                                 struct tide_pending *out) {
-  struct tide_queue *queue = timeline->source_self;
+  struct tide_queue *queue = timeline->backing;
   uint64_t epoch;
-  if (!timeline->source) return pending_of_record(tide_timeline_pending(timeline, value), out);
-  if (timeline->source != &tide_queue_source || !queue)
+  if (!timeline->ops) return pending_of_record(tide_timeline_pending(timeline, value), out);
+  if (timeline->ops != &tide_queue_backing || !queue)
     return pending_from_source(timeline, value, out);
   if (!tide_queue_find(queue, value, &epoch)) return false;
   *out = (struct tide_pending){epoch, queue->position.axis, epoch,
@@ -44,11 +44,9 @@ static inline bool find_pending(const struct tide_timeline *timeline, uint64_t v
 
 static const struct tide_pending *find_above(const struct tide_op_wait *wait,
                                              struct tide_pending *out) {
-  if (wait->timeline->source) return NULL;
-  struct tide_record *record = tide_timeline_pending(wait->timeline, wait->value);
-  while (record && record->external)
-    record = tide_timeline_pending(wait->timeline, record->node.key + 1);
-  return pending_of_record(record, out) ? out : NULL;
+  bool found = find_pending(wait->timeline, wait->value, out);
+  while (found && !out->frontier) found = find_pending(wait->timeline, out->value + 1, out);
+  return found ? out : NULL;
 }
 
 /* Returns the lowest pending record with a frontier, NULL if none. That is usually the lookup

@@ -188,6 +188,12 @@ TIDE_APART static void give_up_waits(struct tide_op *op) {
   tide_op_give_up_waits(op);
 }
 
+/* A device that keeps its waits cannot look at a record once it has the operation. */
+TIDE_APART static void note_foreign(struct tide_op *op, const struct tide_op_wait *wait) {
+  const struct tide_value_ops *ops = wait->timeline->ops;
+  op->foreign |= ops && ops->is_foreign;
+}
+
 /* Counts the waits. Issued ones are queued only before the start: most are resolved by then. */
 static inline void count_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
@@ -196,6 +202,7 @@ static inline void count_waits(struct tide_queue *queue, struct tide_op *op) {
     op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
     if (wait->class_ == TIDE_WAIT_FAILED)
       tide_op_fail(op, tide_wait_failure(op, wait), tide_timeline_cause_locked(wait->timeline));
+    if (queue->ahead && wait->class_ == TIDE_WAIT_ELIDED) note_foreign(op, wait);
     if (__builtin_expect(queue->traced, 0)) emit_wait(sched, op, wait);
   }
   if (op->status) give_up_waits(op);

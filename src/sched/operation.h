@@ -109,7 +109,8 @@ struct tide_op {
   bool withdrawn : 1;  /* cancelled by its client before any other failure */
   bool stopped : 1;    /* status inherited from an earlier command of the channel */
   bool cyclic : 1;     /* refused at entry, since it would wait for itself */
-  unsigned unused : 2; /* completes the word: one store sets all flags */
+  bool foreign : 1;    /* a record of another machine is elided: it may not be settled here */
+  unsigned unused : 1; /* completes the word: one store sets all flags */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == TIDE_CACHE_LINE,
                "an operation fills one cache line");
@@ -122,7 +123,7 @@ struct tide_op_rare {
   struct tide_instance *instance; /* the instance of a collective's part */
   struct tide_link link;          /* entry of the queue's held list */
   struct tide_tree_node due;      /* entry of the queue's due operations; if op->retry */
-  struct tide_node finish;        /* queued for one (axis, epoch) at a time */
+  struct tide_finish_wait finish; /* queued for one (axis, epoch) at a time */
   struct tide_op *mark;           /* searches: the next on the stack */
   struct tide_op *from;           /* dependency walk: the operation that depends on this one */
   uint64_t visited;               /* searches: number of the last visit */

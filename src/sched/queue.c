@@ -22,7 +22,7 @@ static bool find_record(void *self, uint64_t value, struct tide_record_view *out
   return true;
 }
 
-const struct tide_record_source tide_queue_source = {find_record};
+const struct tide_value_ops tide_queue_backing = {.kind = "queue", .find = find_record};
 
 const char tide_no_label[sizeof(struct tide_op_label)];
 
@@ -103,8 +103,8 @@ enum tide_status tide_queue_create(struct tide_device *device,
   enum tide_status status = take_params(queue, params) ? TIDE_OK : TIDE_INVALID;
   if (status == TIDE_OK) status = tide_queue_make_storage(queue);
   if (status == TIDE_OK) {
-    status = tide_timeline_create_sourced(context, params->label, "queue", &tide_queue_source,
-                                          queue, &queue->progress);
+    status = tide_timeline_create_progress(context, params->label, &tide_queue_backing, queue,
+                                           &queue->progress);
   }
   if (status == TIDE_OK) memcpy(queue->label, queue->progress->label, sizeof queue->label);
   if (status == TIDE_OK) status = tide_ahead_open_queue(queue, params->hardware_queue);
@@ -147,9 +147,10 @@ void tide_queue_leave_held(struct tide_queue *queue, enum tide_status status) {
 void tide_op_give_up_waits(struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait && op->unmet;
        wait = tide_wait_next(op, wait)) {
-    if (wait->class_ != TIDE_WAIT_ISSUED || wait->open || wait->axis) continue;
-    if (!tide_wait_forget(op, wait)) continue;
+    bool is_awaited = wait->class_ == TIDE_WAIT_ISSUED || wait->heap != TIDE_HEAP_NONE;
+    if (!is_awaited || wait->open || !tide_wait_forget(op, wait)) continue;
     wait->open = true;
+    wait->finish = wait->axis != 0;
     op->unmet--;
   }
 }
@@ -229,7 +230,7 @@ void tide_queue_close_if_over(struct tide_queue *queue) {
   queue->tracked = NULL;
   tide_queue_end_priority(queue);
   tide_timeline_fail_locked(queue->progress, 0, TIDE_CANCELLED, NULL, &sched->fired);
-  queue->progress->source_self = NULL; /* the timeline may outlive the queue */
+  queue->progress->backing = NULL; /* the timeline may outlive the queue */
   tide_list_remove(&queue->in_device);
   tide_queue_count_frontiers(queue);
   queue->look = true; /* never marked dirty again */

@@ -55,7 +55,8 @@ bool tide_order_is_behind(struct tide_op *op, const struct tide_op *target);
 void tide_device_destroy_queues_locked(struct tide_device *device);
 
 /* ---- queue.c ---- */
-extern const struct tide_record_source tide_queue_source;
+/* The backing of the progress timeline; its argument is the queue, NULL once that is gone. */
+extern const struct tide_value_ops tide_queue_backing;
 /* Finds the epoch of the progress timeline's record for `value`; false if there is none. */
 static inline bool tide_queue_find(struct tide_queue *queue, uint64_t value, uint64_t *out_epoch) {
   uint64_t newest = queue->position.epoch;
@@ -89,7 +90,7 @@ void tide_op_withdraw(struct tide_op *op);
 /* Fails the signals and points of an entered operation before its end. Waiters are notified now;
  * the epoch finishes and the storage is freed at the usual time. */
 void tide_op_fail_early(struct tide_op *op, enum tide_status status);
-/* Drops the waits of a failed operation, except those with an import. */
+/* Drops the waits of a failed operation, which then awaits the signallers of its imports. */
 void tide_op_give_up_waits(struct tide_op *op);
 /* Cancels the queue's operations, and frees the queue after the last one. */
 void tide_queue_destroy_locked(struct tide_queue *queue);
@@ -166,10 +167,9 @@ void tide_channel_recover(const struct tide_op *op);
 void tide_queue_advance(struct tide_queue *queue);
 /* Moves next_start beyond the operations that have started. */
 void tide_queue_skip_started(struct tide_queue *queue);
-/* True if the operation may start; else the event that it waits for marks its queue dirty. */
+/* True if the operation may start, or has failed and may end; else the event that it waits for
+ * marks its queue dirty. */
 bool tide_op_may_start(struct tide_op *op);
-/* Fails the operation if the timeline of an elided wait has failed. All elided records are over. */
-void tide_op_check_settled(struct tide_op *op);
 /* Queues an issued wait, unless it is queued or over. */
 void tide_wait_arm(struct tide_op *op, struct tide_op_wait *wait);
 /* True if (axis, epoch) has finished; else queues the operation's finish node for it. */

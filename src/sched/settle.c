@@ -7,7 +7,7 @@ static void fire_node(struct tide_sched *sched, struct tide_node *node) {
   if (node->fire == tide_wait_fire) {
     tide_wait_fired(node);
   } else if (node->fire == tide_finish_fire) {
-    tide_finish_fired(TIDE_CONTAINER(node, struct tide_op_rare, finish)->op);
+    tide_finish_fired(TIDE_CONTAINER(node, struct tide_op_rare, finish.node)->op);
   } else if (node->fire == tide_cancel_fire) {
     tide_cancel_fired(node);
   } else {

@@ -68,7 +68,10 @@ static enum tide_status check_signal_scope(const struct tide_queue *queue,
                            "timeline '%s' has scope %s; it cannot be signalled from queue '%s'",
                            timeline->label, tide_scope_name(timeline->scope), queue->label);
     if (timeline->ends_singly) return refuse_points(timeline, diag);
-    if (timeline->source)
+    if (timeline->ops && timeline->ops->is_foreign)
+      return tide_diag_set(diag, TIDE_DENIED, "timeline '%s' is signalled at its home alone",
+                           timeline->label);
+    if (timeline->ops)
       return tide_diag_set(diag, TIDE_SCOPE, "the progress of '%s' cannot be signalled",
                            timeline->label);
   }
@@ -267,7 +270,7 @@ static inline struct tide_op *take_storage(struct tide_queue *queue,
   op->status = TIDE_OK;
   op->uses = op->part = op->points = op->asks = op->told = op->armed = false;
   op->retry = op->leaving = op->refused = op->arrived = op->finishing = false;
-  op->rare = op->numbered = op->withdrawn = op->stopped = op->cyclic = false;
+  op->rare = op->numbered = op->withdrawn = op->stopped = op->cyclic = op->foreign = false;
   op->unused = 0;
   op->flags = operation->flags & (TIDE_MAY_BE_PASSED | TIDE_DESPITE_BROKEN | TIDE_RECOVER);
   if (operation->label) copy_label(op, operation->label);

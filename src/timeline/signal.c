@@ -13,11 +13,17 @@ static inline void limit_quiet(struct tide_timeline *timeline) {
   timeline->quiet_below = timeline->newest_external ? limit : 0;
 }
 
+static inline bool may_hosts_signal(const struct tide_timeline *timeline) {
+  return timeline->scope >= TIDE_SCOPE_PROCESS && !timeline->operations_only &&
+         !timeline->ends_singly && !timeline->ops;
+}
+
 /* Recomputes host_limit after a change of the pending, reserved or failed values. */
 static inline void limit_host(struct tide_timeline *timeline) {
-  if (timeline->ends_singly) timeline->host_limit = 0; /* only its promiser signals */
-  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only || timeline->ends_singly)
-    return; /* host_limit stays 0 */
+  if (!may_hosts_signal(timeline)) {
+    timeline->host_limit = timeline->quiet_below = 0;
+    return;
+  }
   uint64_t limit = timeline->fail_from;
   if (timeline->pending.first) limit = min_value(limit, timeline->pending.first->key);
   if (timeline->reserved.first) limit = min_value(limit, timeline->reserved.first->key);
@@ -54,8 +60,8 @@ static inline void wake_up_to(struct tide_timeline *timeline, uint64_t value,
 
 /* Returns why the host may not signal this value; TIDE_OK if it may. */
 static enum tide_status refuse_host_signal(const struct tide_timeline *timeline, uint64_t value) {
-  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only || timeline->ends_singly)
-    return TIDE_SCOPE;
+  if (timeline->ops && timeline->ops->is_foreign) return TIDE_DENIED;
+  if (!may_hosts_signal(timeline)) return TIDE_SCOPE;
   if (tide_timeline_has_failed(timeline, value)) return (enum tide_status)timeline->status;
   if (value <= timeline->reached.value) return TIDE_VALUE;
   /* UINT64_MAX is never below the limit, and may be allowed. */
@@ -166,17 +172,20 @@ void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
   tide_timeline_refresh(timeline);
 }
 
-void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status) {
+void tide_timeline_end(struct tide_timeline *timeline, enum tide_status status) {
   struct tide_context *context = timeline->context;
   struct tide_fired fired;
   tide_fired_init(&fired);
-  if (status == TIDE_OK) status = TIDE_FAILED;
-  if (timeline->source || timeline->ends_singly)
-    return; /* only the queue, or the promiser, fails it */
+  if ((timeline->ops && !timeline->ops->is_foreign) || timeline->ends_singly) return;
   struct tide_lock *guard = tide_timeline_lock(timeline);
   tide_timeline_fail_locked(timeline, 0, status, NULL, &fired);
   tide_lock_give(guard);
   tide_fired_run_calls(&fired, context);
+}
+
+void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status) {
+  if (timeline->ops) return; /* only its backing fails it */
+  tide_timeline_end(timeline, status ? status : TIDE_FAILED);
 }
 
 /* ---- signals of operations, under sched's lock ------------------------------ */
@@ -278,8 +287,8 @@ void tide_timeline_fail_external(struct tide_timeline *timeline, uint64_t value,
 
 bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t value,
                                   struct tide_record_view *out_view) {
-  if (timeline->source)
-    return timeline->source->find(timeline->source_self, value, out_view) && out_view->reached;
+  if (timeline->ops)
+    return timeline->ops->find(timeline->backing, value, out_view) && out_view->reached;
   return tide_history_find(timeline, value, out_view);
 }
 

@@ -32,7 +32,7 @@ static struct tide_timeline *timeline_of(struct tide_owned *owned) {
   return TIDE_CONTAINER(owned, struct tide_timeline, owned);
 }
 static void end_owned(struct tide_owned *owned) {
-  tide_timeline_fail(timeline_of(owned), TIDE_CANCELLED);
+  tide_timeline_end(timeline_of(owned), TIDE_CANCELLED);
 }
 static void keep_owned(struct tide_owned *owned) {
   tide_fetch_add(&timeline_of(owned)->references, 1u);
@@ -82,17 +82,16 @@ enum tide_status tide_timeline_make(struct tide_context *context,
   return TIDE_OK;
 }
 
-enum tide_status tide_timeline_create_sourced(struct tide_context *context, const char *label,
-                                              const char *kind,
-                                              const struct tide_record_source *source, void *self,
-                                              struct tide_timeline **out_timeline) {
-  struct tide_timeline *timeline = make_timeline(context, label, kind);
+enum tide_status tide_timeline_create_progress(struct tide_context *context, const char *label,
+                                               const struct tide_value_ops *ops, void *backing,
+                                               struct tide_timeline **out_timeline) {
+  struct tide_timeline *timeline = make_timeline(context, label, ops->kind);
   if (!timeline) return TIDE_NOMEM;
   timeline->scope = TIDE_SCOPE_PROCESS;
   timeline->operations_only = true;
   timeline->guard = context->sched_lock;
-  timeline->source = source;
-  timeline->source_self = self;
+  timeline->ops = ops;
+  timeline->backing = backing;
   *out_timeline = timeline;
   return TIDE_OK;
 }
@@ -121,7 +120,7 @@ void tide_timeline_release(struct tide_timeline *timeline) {
   /* Waiters may keep the timeline's memory longer, and release it themselves. */
   tide_context_disown(timeline->context, &timeline->owned);
   /* Every waiter holds a reference: if only the owners' one is left, there is no waiter. */
-  if (tide_load_acquire(&timeline->references) != 1) tide_timeline_fail(timeline, TIDE_CANCELLED);
+  if (tide_load_acquire(&timeline->references) != 1) tide_timeline_end(timeline, TIDE_CANCELLED);
   tide_timeline_let_go(timeline);
 }
 
@@ -136,6 +135,7 @@ void tide_timeline_orphan(struct tide_timeline *timeline) {
 void tide_timeline_free(struct tide_timeline *timeline) {
   TIDE_ASSERT(tide_counter_empty(&timeline->reached) && tide_counter_empty(&timeline->promised) &&
               !timeline->pending.root);
+  if (timeline->ops && timeline->ops->free) timeline->ops->free(timeline->backing);
   if (timeline->slots) tide_history_fini(timeline);
   tide_cause_release(timeline->cause);
   tide_free(timeline->context->allocator, timeline, 1, sizeof *timeline);

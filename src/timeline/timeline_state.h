@@ -22,6 +22,7 @@
 #include "causal/context_state.h"
 #include "tidemark/timeline.h"
 #include "timeline/cause.h"
+#include "timeline/value_ops.h"
 
 /* A value that a submitted operation will signal. Lives in the operation. */
 struct tide_record {
@@ -31,25 +32,10 @@ struct tide_record {
   enum { TIDE_RECORD_IDLE, TIDE_RECORD_RESERVED, TIDE_RECORD_PENDING } state;
 };
 
-/* A record as a reader sees it. */
-struct tide_record_view {
-  uint64_t value;
-  tide_axis axis; /* 0: external */
-  uint64_t epoch;
-  const struct tide_frontier *frontier; /* NULL: external; valid under the guard */
-  bool reached, coarse;
-};
-
 /* A thread that signals a timeline from outside, and listens only while a value is awaited. */
 struct tide_timeline_watch {
   const struct tide_platform *platform;
   uint32_t news; /* atomic, waited on: 1 once a waiter has queued; the thread clears it */
-};
-
-/* The source of a progress timeline's records. Called under the guard. */
-struct tide_record_source {
-  /* Finds the record of `value`, reached or pending. False: none. */
-  bool (*find)(void *self, uint64_t value, struct tide_record_view *out_view);
 };
 
 /* The size of a slot with a frontier of one entry: see history.c. */
@@ -98,10 +84,10 @@ struct tide_timeline {
   uint32_t history;    /* the ring's records */
   uint64_t held_most;
   struct tide_cause *cause; /* the first failure's; NULL: no operation failed, or no memory */
-  const struct tide_record_source *source; /* NULL: the ring below */
+  const struct tide_value_ops *ops; /* the backing; NULL: the host ring */
   union {
-    void *source_self;
-    struct tide_timeline_watch *watch; /* if is_watched: then the ring is the source */
+    void *backing;                     /* the argument of ops */
+    struct tide_timeline_watch *watch; /* if is_watched: then the host ring is the backing */
   };
   uint64_t initial;
   /* The ring: records `oldest` .. `newest`-1, each at slot number % history. */
@@ -228,12 +214,11 @@ enum tide_status tide_timeline_make(struct tide_context *context,
                                     struct tide_timeline **out_timeline);
 /* Returns the notifier that contains `owned`. */
 struct tide_notifier *tide_notifier_of(struct tide_owned *owned);
-/* Creates a progress timeline of sched: its guard is the scheduler's lock, its records come from a
- * source. Without a label, `kind` and a number are its name. */
-enum tide_status tide_timeline_create_sourced(struct tide_context *context, const char *label,
-                                              const char *kind,
-                                              const struct tide_record_source *source, void *self,
-                                              struct tide_timeline **out_timeline);
+/* Creates a progress timeline of sched, on its backing: its guard is the scheduler's lock. Without
+ * a label, the kind of the backing and a number are its name. */
+enum tide_status tide_timeline_create_progress(struct tide_context *context, const char *label,
+                                               const struct tide_value_ops *ops, void *backing,
+                                               struct tide_timeline **out_timeline);
 
 /* True if a value has failed. The status is stored before fail_from; without a status, even
  * UINT64_MAX has not failed. */
@@ -287,6 +272,9 @@ void tide_timeline_break(struct tide_record *record, enum tide_status status,
 void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
                                enum tide_status status, struct tide_cause *cause,
                                struct tide_fired *fired);
+/* Fails all values that are not reached, also of a mirror: no value arrives any more. Takes the
+ * guard, and runs calls. Changes nothing if a queue, a collective or a promiser ends the values. */
+void tide_timeline_end(struct tide_timeline *timeline, enum tide_status status);
 /* Fails a value that a host was to signal, like tide_timeline_break, but no value up to `below`.
  * Takes the guard, and runs calls. */
 void tide_timeline_fail_external(struct tide_timeline *timeline, uint64_t value, uint64_t below,

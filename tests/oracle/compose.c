@@ -42,9 +42,13 @@ static bool usable(const struct line *line, const struct queue *queue) {
 
 static struct line *line_for_wait(struct program *program, struct queue *queue) {
   bool progress = chance(program, program->config.progress_wait);
+  bool foreign = program->home && chance(program, 400);
   for (int tries = 0; tries < 6; tries++) {
     struct line *line = program->lines[pick(program, program->line_count)];
-    if ((line->kind != LINE_NORMAL) == progress && usable(line, queue)) return line;
+    if (foreign ? line->kind != LINE_FOREIGN
+                : line->kind == LINE_FOREIGN || (line->kind != LINE_NORMAL) != progress)
+      continue;
+    if (usable(line, queue)) return line;
   }
   return NULL;
 }

@@ -220,6 +220,7 @@ static void reach_waits(struct hunt *hunt, struct op *op, bool failing) {
       else if (axis->collective) reach_parts(hunt, &axis->collective->instances[wait->cause_epoch]);
     }
     if (op->state == OP_ENTERED && failing) continue;
+    if (wait->line->kind == LINE_FOREIGN) continue; /* its value may come from elsewhere */
     if (line_value(wait->line) >= wait->value || line_failed(wait->line, wait->value)) continue;
     bool own = wait->line->kind == LINE_NORMAL;
     if (failing && !own && !has_record(hunt, wait->line, wait->value)) continue;

@@ -182,7 +182,9 @@ static void random_host_signal(struct program *program) {
 
 static void host_import(struct program *program) {
   struct line *line = program->lines[pick(program, program->line_count)];
-  if (!program->host_count || line->dead || (line->queue && line->queue->destroyed)) return;
+  if (!program->host_count || line->dead || line->kind == LINE_FOREIGN ||
+      (line->queue && line->queue->destroyed))
+    return;
   struct host *host = &program->hosts[pick(program, program->host_count)];
   struct record record;
   bool exact;
@@ -205,7 +207,7 @@ static void query(struct program *program) {
   struct tide_record_info info;
   struct record record;
   bool exact;
-  if (line->dead || (line->queue && line->queue->destroyed)) return;
+  if (line->dead || line->kind == LINE_FOREIGN || (line->queue && line->queue->destroyed)) return;
   uint64_t reached = line_value(line), value = pick(program, reached + 3);
   tide_frontier_init(&frontier.frontier, 64);
   enum tide_status status =
@@ -383,6 +385,7 @@ void program_step(struct program *program) {
   if (chance(program, 450)) random_submit(program);
   else random_exchange(program);
   memory_allow(UINT32_MAX);
+  if (c->homes && chance(program, c->homes)) home_step(program);
   check_settled(program);
   check_wakes(program);
 }

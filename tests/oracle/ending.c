@@ -99,6 +99,7 @@ static bool others_go_on(struct world *world) {
   for (uint32_t p = 0; p < world->program_count; p++) {
     struct program *program = &world->programs[p];
     program_run_out(program);
+    home_run_out(program);
     if (world->events == events) (void)complete_collectives(program);
   }
   return world->events != events;
@@ -141,7 +142,12 @@ static bool complete_collectives(struct program *program) {
 static void run_to_end(struct program *program) {
   struct world *world = program->world;
   for (uint32_t round = 0; round < 300; round++) {
-    program_run_out(program);
+    uint64_t events;
+    do {
+      events = world->events;
+      program_run_out(program);
+      home_run_out(program);
+    } while (world->events != events);
     struct op *left = any_left(program);
     if (!left) return;
     if (help(program, false) || complete_collectives(program) || help(program, true)) continue;
@@ -240,6 +246,7 @@ void program_end(struct program *program) {
     line->excused = true;
     if (line->kind == LINE_NORMAL && !line->dead) tide_timeline_destroy(line->handle);
   }
+  home_end(program);
   wakes_end(program);
   for (uint32_t i = 0; i < program->host_count; i++)
     (void)tide_tracker_close(world->context->tracker, program->hosts[i].position.axis);

@@ -39,8 +39,26 @@ void watch_enter(struct op *op, const struct tide_event *event) {
 
 /* ---- one wait --------------------------------------------------------------------- */
 
+/* Records may have been missed: any that stands for the value will do. */
+static void check_told(struct op *op, struct wait *wait, const struct tide_event *event) {
+  struct world *world = op->program->world;
+  if (!event->cause_axis) return;
+  int cause = axis_find(world, event->cause_axis);
+  ENSURE(world,
+         event->cause_value >= wait->value && event->cause_value <= wait->line->value &&
+             home_record(world, wait->line, cause, event->cause_epoch, event->cause_value),
+         "%s imports %s@%lu (value %lu) for %s >= %lu, which does not stand for it", op->label,
+         axis_text(world, cause), (unsigned long)event->cause_epoch,
+         (unsigned long)event->cause_value, wait->line->label, (unsigned long)wait->value);
+  wait->brings = *finish_of(world, cause, event->cause_epoch);
+}
+
 static void check_resolved(struct op *op, struct wait *wait, const struct tide_event *event) {
   struct world *world = op->program->world;
+  if (wait->line->kind == LINE_FOREIGN) {
+    check_told(op, wait, event);
+    return;
+  }
   struct record record;
   bool exact, known = line_reached(wait->line, wait->value, &record, &exact);
   /* Of a queue that is gone nothing is known: all of it has finished. */
@@ -165,6 +183,7 @@ static void check_elisions(struct op *op, const struct vec *base) {
              (unsigned long)wait->record_epoch);
     }
     if (wait->class_ != TIDE_WAIT_ISSUED || wait->record_axis < 0) continue;
+    if (world->axes[wait->record_axis].home) continue; /* that it has finished may not be told */
     struct vec others = *base;
     for (uint32_t j = 0; j < op->wait_count; j++)
       if (j != i) vec_max(&others, &op->waits[j].brings);

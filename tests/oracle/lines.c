@@ -37,7 +37,7 @@ uint64_t line_value(struct line *line) {
   if (line->dead && line->kind == LINE_COLLECTIVE) return value_of_destroyed(line);
   if (line->dead) return line->value;
   uint64_t value = tide_timeline_query(line->handle);
-  if (line->kind == LINE_NORMAL) {
+  if (has_records(line)) {
     ENSURE(world, value == line->value, "timeline %s reads %lu, but %lu was signalled", line->label,
            (unsigned long)value, (unsigned long)line->value);
     return value;
@@ -62,7 +62,7 @@ static bool progress_record(struct line *line, uint64_t value, struct record *ou
 
 bool line_pending(struct line *line, uint64_t value, bool tracked, struct record *out) {
   const struct record *best = NULL;
-  if (line->kind != LINE_NORMAL) return progress_record(line, value, out);
+  if (!has_records(line)) return progress_record(line, value, out);
   for (uint32_t i = 0; i < line->pending_count; i++) {
     const struct record *record = &line->pending[i];
     if (record->value < value || (tracked && record->axis < 0)) continue;
@@ -156,7 +156,7 @@ struct record *line_reserved_from(struct line *line, uint64_t value) {
 
 uint64_t line_top(struct line *line) {
   uint64_t top = line_value(line);
-  if (line->kind != LINE_NORMAL) {
+  if (!has_records(line)) {
     struct record record;
     while (line_pending(line, top + 1, false, &record)) top++;
     return top;

@@ -39,14 +39,14 @@ static void make_device(struct program *program) {
   device->awake = true;
 }
 
-static struct line *new_line(struct program *program, enum line_kind kind) {
+struct line *line_make(struct program *program, enum line_kind kind) {
   struct line *line = keep(sizeof *line);
   ENSURE(program->world, program->line_count < MAX_TIMELINES, "oracle: too many timelines");
   line->program = program;
   line->kind = kind;
   line->fail_from = UINT64_MAX;
   line->scope = TIDE_SCOPE_PROCESS;
-  if (kind == LINE_NORMAL) {
+  if (has_records(line)) {
     line->reached = keep_raw(MAX_RECORDS * sizeof *line->reached);
     line->pending = keep_raw(MAX_RECORDS * sizeof *line->pending);
   } else {
@@ -91,7 +91,7 @@ struct queue *queue_make(struct program *program) {
   queue->axis = axis_add(program, tide_queue_axis(queue->handle));
   world->axes[queue->axis].queue = queue;
   world->axes[queue->axis].ops = keep(MAX_EPOCHS * sizeof(struct op *));
-  queue->progress = new_line(program, LINE_PROGRESS);
+  queue->progress = line_make(program, LINE_PROGRESS);
   queue->progress->queue = queue;
   queue->progress->handle = tide_queue_progress(queue->handle);
   snprintf(queue->progress->label, sizeof queue->progress->label, "P%d", queue->index);
@@ -109,7 +109,7 @@ struct queue *queue_any(struct program *program) {
 
 static void make_line(struct program *program) {
   const struct config *config = &program->config;
-  struct line *line = new_line(program, LINE_NORMAL);
+  struct line *line = line_make(program, LINE_NORMAL);
   snprintf(line->label, sizeof line->label, "T%u", program->line_count - 1);
   line->owner = chance(program, config->host_owned) ? -1 : (int)pick(program, program->queue_count);
   line->multi = chance(program, config->multi);
@@ -133,7 +133,7 @@ static void make_line(struct program *program) {
 /* A timeline of its own for each queue, which all of its operations signal. */
 static void make_own_lines(struct program *program) {
   for (uint32_t i = 0; i < program->queue_count; i++) {
-    struct line *line = new_line(program, LINE_NORMAL);
+    struct line *line = line_make(program, LINE_NORMAL);
     snprintf(line->label, sizeof line->label, "O%u", i);
     line->owner = (int)i;
     line->operations_only = chance(program, program->config.operations_only);
@@ -177,7 +177,7 @@ bool collective_make(struct program *program, struct queue *const *members, uint
   enum tide_status status = tide_collective_create(handles, count, "c", &collective->handle);
   if (status == TIDE_NOMEM && program->config.scarce) return false;
   if (status != TIDE_OK) abort();
-  collective->progress = new_line(program, LINE_COLLECTIVE);
+  collective->progress = line_make(program, LINE_COLLECTIVE);
   collective->progress->collective = collective;
   collective->progress->handle = tide_collective_progress(collective->handle);
   snprintf(collective->progress->label, sizeof collective->progress->label, "C%u",
@@ -214,6 +214,7 @@ void program_make(struct program *program, struct world *world, const struct con
     for (uint32_t i = 0; i < config->timelines; i++) make_line(program);
   for (uint32_t i = 0; i < config->hosts; i++) make_host(program);
   for (uint32_t i = 0; i < config->collectives; i++) make_collective(program);
+  if (config->homes) home_make(program);
   if (!config->buffers) return;
   struct tide_pool_params params = {.struct_size = sizeof params,
                                     .label = "p",

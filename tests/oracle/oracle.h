@@ -50,6 +50,7 @@ struct op;
 struct queue;
 struct program;
 struct world;
+struct home;
 struct waker;
 
 /* ---- timelines ---------------------------------------------------------------- */
@@ -64,7 +65,8 @@ struct record {
   bool tainted;
 };
 
-enum line_kind { LINE_NORMAL, LINE_PROGRESS, LINE_COLLECTIVE };
+/* FOREIGN: of another machine; the value, the failure and the pending records are what was told. */
+enum line_kind { LINE_NORMAL, LINE_PROGRESS, LINE_COLLECTIVE, LINE_FOREIGN };
 
 struct line {
   struct tide_timeline *handle;
@@ -84,6 +86,11 @@ struct line {
   bool excused;                     /* somebody may have failed it: host, cancel, destroy … */
   struct record *reached, *pending; /* room for MAX_RECORDS */
 };
+
+/* Does it have records of its own, which are listed here? */
+static inline bool has_records(const struct line *line) {
+  return line->kind == LINE_NORMAL || line->kind == LINE_FOREIGN;
+}
 
 /* ---- operations ----------------------------------------------------------------- */
 
@@ -155,6 +162,7 @@ struct axis {
   struct collective *collective; /* or a host */
   uint32_t given, published, prefix;
   bool over;           /* certified or closed: all of it counts as finished */
+  bool home;           /* of another machine: `prefix` is the truth there */
   struct op **ops;     /* by epoch */
   struct vec *records; /* of a host axis, by epoch */
 };
@@ -258,6 +266,7 @@ struct config {
   uint32_t scarce; /* there is no memory for a step */
   uint32_t wakes;  /* the host wants to be called */
   uint32_t many;   /* operations have up to MAX_WAITS waits */
+  uint32_t homes;  /* another machine does something */
   uint32_t tiny;   /* queues have room for few waits, signals and buffers; pools for few buffers */
   uint8_t frontier;
   uint32_t history;
@@ -285,6 +294,7 @@ struct program {
   uint32_t device_count, queue_count, line_count, collective_count, host_count, op_count,
       buffer_count;
   struct tide_pool *pool;
+  struct home *home;   /* NULL: there is no other machine */
   bool epochs_moved;   /* a held operation has left, or entered and closed a cycle */
   struct vec declared; /* race-free programs: whose end the host has asked for, and their past */
   struct waker *wakers[MAX_WAKERS];
@@ -436,7 +446,17 @@ void submit_batch(struct program *program, struct queue *queue, uint32_t count);
 void submit_instance(struct program *program, struct collective *collective);
 void submit_part(struct program *program, struct collective *collective);
 
+/* ---- home.c: another machine ---- */
+void home_make(struct program *program);
+void home_step(struct program *program);
+void home_run_out(struct program *program);
+void home_end(struct program *program);
+/* Is this the record of a value that is reached there? axis -1: only the value is told. */
+bool home_record(struct world *world, const struct line *line, int axis, uint64_t epoch,
+                 uint64_t value);
+
 /* ---- make.c ---- */
+struct line *line_make(struct program *program, enum line_kind kind);
 void program_make(struct program *program, struct world *world, const struct config *config,
                   uint64_t seed);
 struct queue *queue_make(struct program *program);

@@ -81,6 +81,7 @@ void draw_config(uint64_t seed, struct config *c) {
   }
   c->wait_first = tide_random_below(r, 4) != 0; /* else there are few gap waits */
   c->many = often(r, 200, 500);
+  if (!c->racefree) c->homes = often(r, 250, 500);
 }
 
 /* ---- overriding: --set name=value ------------------------------------------------------ */
@@ -103,7 +104,7 @@ static const struct {
     FIELD(frontier),        FIELD(history),      FIELD(kicked),        FIELD(racefree),
     FIELD(check),           FIELD(racy),         FIELD(stop),          FIELD(scarce),
     FIELD(wakes),           FIELD(tiny),         FIELD(wait_first),    FIELD(many),
-    FIELD(crossed),
+    FIELD(crossed),         FIELD(homes),
 };
 
 bool config_set(struct config *config, const char *text) {

@@ -1,4 +1,5 @@
 /* What must be so between two calls: whoever could go on has gone on. */
+#include "causal/context_state.h"
 #include "oracle.h"
 
 /* ---- held: somebody must be missing --------------------------------------------------------- */
@@ -28,15 +29,22 @@ static void check_held(struct queue *queue) {
 /* ---- entered: what does the next one wait for? ------------------------------------------------
  */
 
+/* What another machine has finished is known here once that is told. */
+static bool is_told_finished(struct world *world, int axis, uint64_t epoch) {
+  const struct axis *at = &world->axes[axis];
+  if (at->home) return tide_tracker_finished(world->context->tracker, at->id, epoch);
+  return finished(world, axis, epoch);
+}
+
 /* What an operation that will not run must still wait for: whoever signals what it imported, also
  * if there was no room for the entry. */
 static bool import_unfinished(struct op *op) {
   struct world *world = op->program->world;
   for (uint32_t i = 0; i < world->axis_count; i++)
-    if (op->known.at[i] && !finished(world, (int)i, op->known.at[i])) return true;
+    if (op->known.at[i] && !is_told_finished(world, (int)i, op->known.at[i])) return true;
   for (uint32_t i = 0; i < op->wait_count; i++) {
     const struct wait *wait = &op->waits[i];
-    if (wait->cause >= 0 && !finished(world, wait->cause, wait->cause_epoch)) return true;
+    if (wait->cause >= 0 && !is_told_finished(world, wait->cause, wait->cause_epoch)) return true;
   }
   return false;
 }

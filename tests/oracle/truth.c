@@ -59,7 +59,7 @@ void prefix_update(struct world *world, int index) {
   } else if (axis->queue) {
     while (axis->prefix < axis->given && axis->ops[axis->prefix + 1]->state >= OP_ENDED)
       axis->prefix++;
-  } else {
+  } else if (!axis->home) {
     axis->prefix = axis->given;
   }
 }

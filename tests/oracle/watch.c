@@ -237,7 +237,7 @@ static void host_signalled(struct world *world, struct line *line, int axis,
 
 static void watch_signal(struct world *world, const struct tide_event *event) {
   struct line *line = line_find(world, event->object);
-  ENSURE(world, line && line->kind == LINE_NORMAL, "a signal of an unknown timeline");
+  ENSURE(world, line && has_records(line), "a signal of an unknown timeline");
   int axis = event->axis ? axis_find(world, event->axis) : -1;
   if (world->verbose && event->frontier) {
     char text[160];
@@ -263,6 +263,9 @@ static void watch_signal(struct world *world, const struct tide_event *event) {
     ENSURE(world, signal->external || op->tainted == !!event->frontier->tainted,
            "%s entered %stainted, but its record is not so", op->label, op->tainted ? "" : "un");
     signal->done = true;
+  } else if (line->kind == LINE_FOREIGN) {
+    ENSURE(world, home_record(world, line, axis, event->epoch, event->value),
+           "%s = %lu has not been signalled there", line->label, (unsigned long)event->value);
   } else if (axis >= 0) {
     host_signalled(world, line, axis, event);
   }

@@ -442,40 +442,93 @@ TEST(nodes_are_unlinked_before_failure_callbacks) {
 
 TEST(finish_waiters_outlive_failure) {
   struct tide_tracker *tracker = make(2);
-  struct raw raw[4] = {{.node.fire = raw_fire},
-                       {.node.fire = raw_fire},
-                       {.node.fire = raw_fire},
-                       {.node.fire = raw_fire}};
-  CHECK(tide_tracker_wait_finish(tracker, queue(9), 1, &raw[0].node) == TIDE_FINISH_UNKNOWN);
-  CHECK(tide_tracker_cancel_finish(tracker, queue(9), &raw[0].node));
-  CHECK(tide_tracker_wait_finish(tracker, queue(1), 5, &raw[0].node) == TIDE_FINISH_QUEUED);
-  CHECK(tide_tracker_wait_finish(tracker, queue(1), 6, &raw[1].node) == TIDE_FINISH_QUEUED);
-  CHECK(tide_tracker_wait_finish(tracker, queue(1), 6, &raw[2].node) == TIDE_FINISH_QUEUED);
+  struct raw raw[4] = {{.wait.node.fire = raw_fire},
+                       {.wait.node.fire = raw_fire},
+                       {.wait.node.fire = raw_fire},
+                       {.wait.node.fire = raw_fire}};
+  CHECK(tide_tracker_wait_finish(tracker, queue(9), 1, &raw[0].wait)); /* not known yet */
+  CHECK(tide_tracker_cancel_finish(tracker, &raw[0].wait));
+  CHECK(tide_tracker_wait_finish(tracker, queue(1), 5, &raw[0].wait));
+  CHECK(tide_tracker_wait_finish(tracker, queue(1), 6, &raw[1].wait));
+  CHECK(tide_tracker_wait_finish(tracker, queue(1), 6, &raw[2].wait));
   CHECK_OK(tide_tracker_advance(tracker, queue(1), 5));
   CHECK(raw[0].fired == 1 && raw[1].fired == 0);
-  CHECK(!tide_tracker_cancel_finish(tracker, queue(1), &raw[0].node));
-  CHECK(tide_tracker_wait_finish(tracker, queue(1), 5, &raw[0].node) == TIDE_FINISH_ALREADY);
+  CHECK(!tide_tracker_cancel_finish(tracker, &raw[0].wait));
+  CHECK(!tide_tracker_wait_finish(tracker, queue(1), 5, &raw[0].wait));
   CHECK_OK(tide_tracker_fail(tracker, queue(1), TIDE_LOST));
   CHECK_EQ_U64(raw[1].fired, 0);
-  CHECK(tide_tracker_wait_finish(tracker, queue(1), 9, &raw[3].node) == TIDE_FINISH_QUEUED);
-  CHECK(tide_tracker_cancel_finish(tracker, queue(1), &raw[2].node));
+  CHECK(tide_tracker_wait_finish(tracker, queue(1), 9, &raw[3].wait));
+  CHECK(tide_tracker_cancel_finish(tracker, &raw[2].wait));
   CHECK_OK(tide_tracker_certify(tracker, queue(1)));
   CHECK(raw[1].fired == 1 && raw[2].fired == 0 && raw[3].fired == 1);
-  CHECK(tide_tracker_wait_finish(tracker, queue(2), 1, &raw[2].node) == TIDE_FINISH_QUEUED);
+  CHECK(tide_tracker_wait_finish(tracker, queue(2), 1, &raw[2].wait));
   CHECK_OK(tide_tracker_close(tracker, queue(2)));
   CHECK_EQ_U64(raw[2].fired, 1);
-  CHECK(!tide_tracker_cancel_finish(tracker, queue(2), &raw[2].node));
-  CHECK(tide_tracker_wait_finish(tracker, queue(2), 1, &raw[2].node) == TIDE_FINISH_ALREADY);
+  CHECK(!tide_tracker_cancel_finish(tracker, &raw[2].wait));
+  CHECK(!tide_tracker_wait_finish(tracker, queue(2), 1, &raw[2].wait));
+  drop(tracker);
+}
+
+TEST(finish_waiters_come_before_their_axis) {
+  struct tide_tracker *tracker = make(2);
+  struct raw raw[4] = {{.wait.node.fire = raw_fire},
+                       {.wait.node.fire = raw_fire},
+                       {.wait.node.fire = raw_fire},
+                       {.wait.node.fire = raw_fire}};
+  CHECK(tide_tracker_wait_finish(tracker, queue(8), 2, &raw[0].wait));
+  CHECK(tide_tracker_wait_finish(tracker, queue(9), 5, &raw[1].wait));
+  CHECK(tide_tracker_wait_finish(tracker, queue(8), 1, &raw[2].wait));
+  CHECK(tide_tracker_wait_finish(tracker, queue(9), 1, &raw[3].wait));
+  CHECK_OK(tide_tracker_register(tracker, queue(8)));
+  CHECK(raw[0].fired == 0 && raw[2].fired == 0);
+  CHECK_OK(tide_tracker_advance(tracker, queue(8), 1));
+  CHECK(raw[0].fired == 0 && raw[2].fired == 1);
+  CHECK_OK(tide_tracker_advance(tracker, queue(8), 2));
+  CHECK_EQ_U64(raw[0].fired, 1);
+  CHECK(tide_tracker_cancel_finish(tracker, &raw[3].wait));
+  CHECK_OK(tide_tracker_register(tracker, queue(9)));
+  CHECK_OK(tide_tracker_close(tracker, queue(9)));
+  CHECK(raw[1].fired == 1 && raw[3].fired == 0);
+  drop(tracker);
+}
+
+TEST(severed_axes_are_over) {
+  struct tide_tracker *tracker = make(1); /* axes of machine 0 */
+  tide_axis far = tide_axis_make(2, TIDE_DOMAIN_QUEUE, 1), farther = far + 1, farthest = far + 2;
+  struct raw raw[4] = {{.wait.node.fire = raw_fire},
+                       {.wait.node.fire = raw_fire},
+                       {.wait.node.fire = raw_fire},
+                       {.wait.node.fire = raw_fire}};
+  struct probe probe;
+  CHECK_OK(tide_tracker_register(tracker, far));
+  probe_one(&probe, tracker, far, 2);
+  CHECK(tide_tracker_wait_finish(tracker, far, 1, &raw[0].wait));
+  CHECK(tide_tracker_wait_finish(tracker, farther, 1, &raw[1].wait));
+  CHECK(tide_tracker_wait_finish(tracker, queue(1), 1, &raw[2].wait));
+  CHECK(tide_tracker_wait_finish(tracker, queue(9), 1, &raw[3].wait));
+  tide_tracker_sever(tracker, 0, TIDE_LOST);
+  check_done(&probe, TIDE_LOST);
+  CHECK(raw[0].fired == 1 && raw[1].fired == 1 && raw[2].fired == 0 && raw[3].fired == 0);
+  CHECK(tide_tracker_finished(tracker, far, 9) && tide_tracker_finished(tracker, farthest, 9));
+  CHECK(!tide_tracker_wait_finish(tracker, farthest, 1, &raw[0].wait));
+  CHECK_OK(tide_tracker_register(tracker, farthest));
+  CHECK(tide_tracker_finished(tracker, farthest, 9) &&
+        !tide_tracker_finished(tracker, queue(1), 1));
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 1));
+  CHECK_EQ_U64(raw[2].fired, 1);
+  CHECK(tide_tracker_cancel_finish(tracker, &raw[3].wait));
+  CHECK_OK(tide_tracker_close(tracker, far));
+  CHECK_OK(tide_tracker_close(tracker, farthest));
   drop(tracker);
 }
 
 TEST(collectors_hand_out_and_append) {
   struct tide_tracker *tracker = make(3);
-  struct raw raw = {.node.fire = raw_fire};
+  struct raw raw = {.wait.node.fire = raw_fire};
   struct probe probe, lost;
   probe_one(&probe, tracker, queue(1), 2);
   probe_one(&lost, tracker, queue(2), 2);
-  CHECK(tide_tracker_wait_finish(tracker, queue(1), 1, &raw.node) == TIDE_FINISH_QUEUED);
+  CHECK(tide_tracker_wait_finish(tracker, queue(1), 1, &raw.wait));
   struct tide_tracker_axis *one = tide_tracker_find(tracker, queue(1));
   struct tide_tracker_axis *two = tide_tracker_find(tracker, queue(2));
   CHECK(one && two && one != two);
@@ -566,5 +619,6 @@ TEST_MAIN(CASE(an_unknown_axis_has_finished_nothing), CASE(epochs_only_go_up),
           CASE(a_certified_axis_counts_as_finished), CASE(closing_opens_its_waits),
           CASE(axes_that_a_wait_is_not_queued_at_yet), CASE(waits_end_in_any_order_of_finishing),
           CASE(callbacks_may_do_everything), CASE(nodes_are_unlinked_before_failure_callbacks),
-          CASE(finish_waiters_outlive_failure), CASE(collectors_hand_out_and_append),
+          CASE(finish_waiters_outlive_failure), CASE(finish_waiters_come_before_their_axis),
+          CASE(severed_axes_are_over), CASE(collectors_hand_out_and_append),
           CASE(a_snapshot_lists_the_live_axes), CASE(only_register_allocates))

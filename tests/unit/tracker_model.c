@@ -106,17 +106,17 @@ static void model_wait(struct model *m, unsigned p) {
 
 static void model_raw(struct model *m, unsigned p) {
   if (m->raw_axis[p]) {
-    CHECK(tide_tracker_cancel_finish(m->tracker, m->raw_axis[p], &m->raws[p].node));
+    CHECK(tide_tracker_cancel_finish(m->tracker, &m->raws[p].wait));
     CHECK_EQ_U64(m->raws[p].fired, 0);
     m->raw_axis[p] = 0;
     return;
   }
   struct model_axis *at = &m->axes[tide_random_below(&m->random, AXES)];
   uint64_t epoch = at->epoch + tide_random_below(&m->random, 6);
-  m->raws[p] = (struct raw){.node.fire = raw_fire};
-  enum tide_finish got = tide_tracker_wait_finish(m->tracker, at->axis, epoch, &m->raws[p].node);
+  m->raws[p] = (struct raw){.wait.node.fire = raw_fire};
+  bool queued = tide_tracker_wait_finish(m->tracker, at->axis, epoch, &m->raws[p].wait);
   bool finished = model_finished(m, at->axis, epoch);
-  CHECK(got == (finished ? TIDE_FINISH_ALREADY : TIDE_FINISH_QUEUED));
+  CHECK(queued == !finished);
   if (finished) return;
   m->raw_axis[p] = at->axis;
   m->raw_epoch[p] = epoch;

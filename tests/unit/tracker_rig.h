@@ -104,13 +104,13 @@ static inline void check_done(const struct probe *probe, enum tide_status status
 }
 
 struct raw {
-  struct tide_node node;
+  struct tide_finish_wait wait;
   unsigned fired;
 };
 
 static inline void raw_fire(struct tide_node *node, enum tide_status status) {
   CHECK_OK(status);
-  TIDE_CONTAINER(node, struct raw, node)->fired++;
+  TIDE_CONTAINER(node, struct raw, wait.node)->fired++;
 }
 
 #endif

@@ -172,19 +172,18 @@ static void count_fired(struct tide_node *node, enum tide_status status) {
 
 TEST(threads_advance_one_axis) {
   struct shared shared = {.tracker = make(1), .last = 200000 / test_slowdown(), .threads = 4};
-  struct tide_node *nodes = calloc(shared.last, sizeof *nodes);
+  struct tide_finish_wait *waits = calloc(shared.last, sizeof *waits);
   pthread_t threads[4];
   for (uint64_t i = 0; i < shared.last; i++) {
-    nodes[i].fire = count_fired;
-    CHECK(tide_tracker_wait_finish(shared.tracker, queue(1), i + 1, &nodes[i]) ==
-          TIDE_FINISH_QUEUED);
+    waits[i].node.fire = count_fired;
+    CHECK(tide_tracker_wait_finish(shared.tracker, queue(1), i + 1, &waits[i]));
   }
   for (int i = 0; i < 4; i++) CHECK(!pthread_create(&threads[i], NULL, advance_shared, &shared));
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
   CHECK_EQ_U64(tide_tracker_epoch(shared.tracker, queue(1)), shared.last);
   CHECK_EQ_U64(atomic_load(&fired_count), shared.last);
   tide_tracker_destroy(shared.tracker);
-  free(nodes);
+  free(waits);
 }
 
 /* ---- one advance meets one wait, again and again ---- */
@@ -230,15 +229,15 @@ TEST(no_wake_up_is_lost) {
   m.at = tide_tracker_find(m.tracker, queue(1));
   CHECK(!pthread_create(&advancer, NULL, advance_each_round, &m));
   for (uint64_t round = 1; round <= m.rounds; round++) {
-    struct tide_node node = {.fire = count_fired};
+    struct tide_finish_wait wait = {.node.fire = count_fired};
     unsigned before = atomic_load(&fired_count);
     atomic_store(&m.round, round);
     pause_for(tide_random_below(&random, 12));
-    enum tide_finish finish = tide_tracker_wait_finish(m.tracker, queue(1), round, &node);
+    bool queued = tide_tracker_wait_finish(m.tracker, queue(1), round, &wait);
     for (unsigned spins = 0; atomic_load(&m.advanced) < round; spins++) {
       if (spins % 1024 == 1023) yield();
     }
-    CHECK_EQ_U64(atomic_load(&fired_count) - before, finish == TIDE_FINISH_QUEUED);
+    CHECK_EQ_U64(atomic_load(&fired_count) - before, queued);
   }
   pthread_join(advancer, NULL);
   tide_tracker_destroy(m.tracker);

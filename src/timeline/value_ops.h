@@ -1,0 +1,57 @@
+/* timeline/value_ops.h: what a backing of a timeline implements.
+ *
+ * The model. A timeline has one set of calls, wherever its value lives. A *backing* brings the
+ * values: it raises the timeline, and finds the records of values. Waits, wait-sets, timepoints,
+ * descriptors and operations know the timeline alone. The host ring is the default, and in line: it
+ * has no ops.
+ *
+ * Foreign values are *mirrored*: what comes from elsewhere is checked without a lock, then taken in
+ * under the guard (timeline/mirror.h). So the scheduler reads this process' memory alone.
+ *
+ * | backing                  | value that is not promised | a failure fails | signals, fails it |
+ * |--------------------------|----------------------------|-----------------|------------------------|
+ * | host ring                | a wait blocks              | all above       | hosts, operations |
+ * | progress of a queue,     | a wait blocks              | all above       | the queue, the | | of
+ * a collective          |                            |                 | collective             |
+ * | mirror                   | a wait blocks              | all above       | its home alone |
+ *
+ * | backing                  | last release               | scope           | operations only |
+ * |--------------------------|----------------------------|-----------------|------------------------|
+ * | host ring                | fails what is not reached  | as created      | as created | |
+ * progress                 | nothing                    | process         | yes | | mirror | fails
+ * what is not reached  | system          | no: others may signal  | |                          |
+ * here, nowhere else         |                 | in between             |
+ *
+ * Values that end one by one (timeline/pending_value.h) and watched timelines (struct
+ * tide_timeline_watch) are host rings still.
+ *
+ * Locks, and who wakes whom. All ops are called under the guard. A backing raises or fails its
+ * timeline under the guard, appends the due nodes to a struct tide_fired, and runs them later, on a
+ * thread that holds no lock. */
+#ifndef TIDE_TIMELINE_VALUE_OPS_H
+#define TIDE_TIMELINE_VALUE_OPS_H
+
+#include "tidemark/causal.h"
+
+/* A record as a reader sees it. */
+struct tide_record_view {
+  uint64_t value;
+  tide_axis axis; /* 0: external */
+  uint64_t epoch;
+  const struct tide_frontier *frontier; /* NULL: external; valid under the guard */
+  bool reached, coarse;
+};
+
+struct tide_value_ops {
+  const char *kind; /* names a timeline without a label */
+  /* Finds the record that stands for `value`, reached or pending: the lowest that is known at or
+   * above it. False: none. */
+  bool (*find)(void *backing, uint64_t value, struct tide_record_view *out_view);
+  /* Frees the backing, with the timeline; NULL: somebody else does. */
+  void (*free)(void *backing);
+  /* The values come from outside of this context. Their signallers may have finished before the
+   * values arrive here, and no search among this context's operations tells whether they come. */
+  bool is_foreign;
+};
+
+#endif
