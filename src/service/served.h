@@ -240,6 +240,8 @@ void tide_served_wake(struct tide_served *client);
 void tide_served_begin_round(struct tide_service *service);
 /* Executes the client's share of commands. May end the client. */
 void tide_served_round(struct tide_served *client);
+/* Tells the client that the service ends its connection. To be followed by tide_served_end. */
+void tide_served_hang_up(struct tide_served *client, enum tide_status cause);
 /* Ends the connection. The structure stays until tide_served_free_ended. */
 void tide_served_end(struct tide_served *client, enum tide_status cause);
 /* Frees the structures of ended clients: no event that names them is left. */
