@@ -89,6 +89,7 @@ struct tide_service_params {
   /* Bodies for the clients' commands, in addition to enum tide_session_body; the first has the
    * number TIDE_SESSION_BODIES. Parameters are buffers and integers, at most
    * TIDE_SESSION_ARGUMENTS_MAX, the optional ones last; of class_, only `name` and `host` are used.
+   * A body's TIDE_TIMEOUT or TIDE_BUSY, which would say "not yet" of a point, becomes TIDE_INVALID.
    * Clients may write into their buffers while a body runs: a body must not rely on reading the
    * same byte twice. Must outlive the service. NULL: none. tidemark/kernel.h has a table. */
   const struct tide_body_set *bodies;

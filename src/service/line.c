@@ -39,7 +39,7 @@ static void job_over(struct tide_job *job) {
   show_over(line, false);
 }
 
-/* Finds the memory of late buffers: the body's are `stores` from `store` to `end`. TIDE_INVALID: a
+/* Finds the memory of late buffers: the body's are `stores` from `store` to `end`. TIDE_BUSY: a
  * buffer is not made yet, so the command did not wait for its `device` point. */
 static enum tide_status find_late(struct tide_job *job, unsigned which, uint32_t store,
                                   uint32_t end) {
@@ -49,24 +49,27 @@ static enum tide_status find_late(struct tide_job *job, unsigned which, uint32_t
     const struct tide_store *from = job->stores[store++];
     if (!(job->late[which] >> i & 1)) continue;
     enum tide_status status = tide_store_status(from);
-    if (status != TIDE_OK) return status == TIDE_BUSY ? TIDE_INVALID : status;
+    if (status != TIDE_OK) return status;
     struct tide_argument *to = &job->arguments[which][i];
     to->data = (unsigned char *)from->mapping.memory + to->integer;
   }
   return TIDE_OK;
 }
 
+/* The points of a failed command break with the returned status. */
 static enum tide_status run_body(void *arguments) {
   struct tide_job *job = *(struct tide_job **)arguments;
   enum tide_status status = TIDE_OK;
   if (job->late[0]) status = find_late(job, 0, 0, job->body_stores);
-  return status == TIDE_OK ? job->body->class_.host(job->arguments[0]) : status;
+  if (status == TIDE_OK) status = job->body->class_.host(job->arguments[0]);
+  return tide_refusal_cause(status);
 }
 static enum tide_status run_other(void *arguments) {
   struct tide_job *job = *(struct tide_job **)arguments;
   enum tide_status status = TIDE_OK;
   if (job->late[1]) status = find_late(job, 1, job->body_stores, job->store_count);
-  return status == TIDE_OK ? job->other->class_.host(job->arguments[1]) : status;
+  if (status == TIDE_OK) status = job->other->class_.host(job->arguments[1]);
+  return tide_refusal_cause(status);
 }
 static enum tide_status run_make(void *arguments) {
   struct tide_job *job = *(struct tide_job **)arguments;
