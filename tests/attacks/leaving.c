@@ -175,6 +175,54 @@ TEST(the_last_clients_end_at_an_accept) {
   rig_allocator = NULL;
 }
 
+/* ---- what they leave behind ---- */
+
+/* Defines as many compounds of the held point as the policy allows. */
+static void define_all(struct tide_session *s, struct tide_point held, int count) {
+  struct tide_point compound;
+  for (int i = 0; i < count; i++) {
+    CHECK_OK(tide_session_promise_compound(s, rig_in(60000), &compound));
+    CHECK_OK(tide_session_all(s, compound, &held, 1));
+  }
+  CHECK_OK(tide_session_sync(s, rig_in(60000)));
+  CHECK_EQ_U64(tide_session_refusals(s), 0);
+}
+
+static void leave_compounds(const char *policy, int count) {
+  struct rig r;
+  struct tide_token token;
+  struct tide_point gate, held;
+  rig_at_end = left_of_clients;
+  rig_open(&r, policy);
+  struct holds nobody = attack_nobody(&r);
+  struct tide_session *keeper = rig_connect(&r, "keeper"), *honest = rig_connect(&r, "honest");
+  CHECK_OK(tide_session_stand_in(keeper, 7, rig_in(60000), &gate));
+  CHECK_OK(tide_session_report(keeper, gate, TIDE_POINT_SCHEDULED, TIDE_OK)); /* it may take long */
+  CHECK_OK(tide_session_grant(keeper, gate, TIDE_RIGHT_WAIT, &token));
+  for (int i = 0; i < 12; i++) {
+    struct tide_session *leaver = rig_connect(&r, "leaver");
+    CHECK_OK(tide_session_redeem(leaver, &token, &held));
+    held.value = gate.value;
+    define_all(leaver, held, count);
+    tide_session_close(leaver);
+  }
+  CHECK_OK(tide_session_redeem(honest, &token, &held));
+  held.value = gate.value;
+  define_all(honest, held, count);
+  CHECK_STATUS(tide_session_query(honest, held), TIDE_TIMEOUT);
+  tide_session_close(honest);
+  tide_session_close(keeper);
+  attack_settle(&r, nobody);
+  rig_close(&r);
+}
+
+/* Compounds of clients that have gone wait for a point that stays open. They take neither the parts
+ * nor the timelines of those that are there, and keep nobody out. */
+TEST(compounds_left_behind_take_no_quota) {
+  leave_compounds("clients 3\ntrust 7\ndefault speaks 7 timelines 16 parts 8", 8);
+  leave_compounds("clients 3\ntrust 7\ndefault speaks 7 timelines 8 channels 0 parts 1024", 7);
+}
+
 /* ---- beside other uids ---- */
 
 enum { CROWD = 50, STRANGER = 65534 };
@@ -314,5 +362,5 @@ TEST(the_pace_outlives_the_last_connection) {
 
 TEST_MAIN(CASE(a_full_ring_is_read_in_rounds), CASE(a_ring_that_is_still_written),
           CASE(those_that_leave_take_no_place), CASE(the_last_clients_end_at_an_accept),
-          CASE(the_rings_of_one_uid_keep_no_other_out), CASE(the_pace_outlives_the_connection),
-          CASE(the_pace_outlives_the_last_connection))
+          CASE(compounds_left_behind_take_no_quota), CASE(the_rings_of_one_uid_keep_no_other_out),
+          CASE(the_pace_outlives_the_connection), CASE(the_pace_outlives_the_last_connection))
