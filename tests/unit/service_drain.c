@@ -49,6 +49,30 @@ TEST(promises_are_kept_and_none_is_made) {
   CHECK(rmdir(h.r.folder) == 0);
 }
 
+/* The refusals of the end are no fault of the client's. */
+TEST(no_client_is_paced_for_the_end) {
+  struct home h;
+  struct tide_point timeline, other, compound;
+  struct tide_session_client_stats stats;
+  home_open(&h, "default refusals 1");
+  struct tide_session *s = rig_connect(&h.r, "session");
+  CHECK_OK(tide_session_create_future(s, NULL, &timeline));
+  CHECK_OK(tide_session_create_future(s, NULL, &other));
+  struct tide_point point = promise_one(s, timeline);
+  CHECK_OK(tide_session_sync(s, rig_in(5000)));
+  drain(&h, LONG);
+  (void)promise_one(s, other);
+  for (int i = 0; i < 40; i++) CHECK_OK(tide_session_promise_compound(s, rig_in(60000), &compound));
+  CHECK_OK(tide_session_sync(s, rig_in(20000)));
+  CHECK_EQ_U64(tide_session_refusals(s), 41);
+  CHECK_OK(tide_session_client_stats(s, 0, &stats));
+  CHECK_EQ_U64(stats.paced, 0);
+  CHECK_OK(tide_session_fulfil(s, point));
+  home_join(&h, TIDE_OK);
+  tide_session_close(s);
+  CHECK(rmdir(h.r.folder) == 0);
+}
+
 /* A client has left, and its command waits for another one's promise. */
 TEST(commands_run) {
   struct home h;
@@ -133,6 +157,6 @@ TEST(the_next_service_and_a_stop) {
   home_close(&next);
 }
 
-TEST_MAIN(CASE(promises_are_kept_and_none_is_made), CASE(commands_run),
-          CASE(an_idle_client_is_not_waited_for), CASE(the_time_ends),
+TEST_MAIN(CASE(promises_are_kept_and_none_is_made), CASE(no_client_is_paced_for_the_end),
+          CASE(commands_run), CASE(an_idle_client_is_not_waited_for), CASE(the_time_ends),
           CASE(the_next_service_and_a_stop))
