@@ -435,9 +435,9 @@ struct tide_session_operation {
  * refused command counts as a failed one, because this session may have queued others behind it.
  * The session sees a failure in its points, and in tide_session_channel_stats.
  *
- * Points of a redeemed timeline that is gone, for example because its owner has died, count as
- * broken. With TIDE_DESPITE_BROKEN such a wait is skipped; without it the wait is refused
- * (TIDE_NOT_FOUND). A choice by such a point takes `otherwise`. */
+ * A wait for a redeemed point that was never promised is refused (TIDE_NOT_FOUND); with
+ * TIDE_DESPITE_BROKEN it is skipped. A choice by such a point takes `otherwise`, and nothing is
+ * cancelled by it. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_submit(struct tide_session *session, struct tide_point channel,
                     const struct tide_session_operation *operation);

@@ -157,11 +157,11 @@ struct named {
   struct tide_point points[TIDE_WIRE_POINTS];
   size_t wait_count; /* the first ones; the retired points begin at the command's wait_count */
   bool cancels, chooses;
-  bool otherwise; /* the choice is made: the point has no promise, or its timeline is gone */
+  bool otherwise; /* the choice is made: the point was never promised */
 };
 
-/* True if the timeline of a redeemed point is gone, perhaps with its owner: the point is broken. */
-static bool is_gone(const struct tide_line *line, struct tide_point point) {
+/* True if the point is not promised, or was not when its timeline went. */
+static bool is_unpromised(const struct tide_line *line, struct tide_point point) {
   struct tide_lock *lock = lock_of(line);
   bool gone = tide_point_find_timeline(line->service->points, point) == NULL;
   tide_lock_give(lock);
@@ -190,14 +190,14 @@ static enum tide_status check_trust(const struct tide_served *client,
   return state == TIDE_POINT_PROMISED ? TIDE_DENIED : TIDE_OK;
 }
 
-/* Checks the waits. A command that runs despite broken points loses its waits for gone
- * timelines. */
+/* Checks the waits. A command that runs despite broken points loses its waits for points that are
+ * not promised. */
 static enum tide_status check_waits(const struct tide_served *client, const struct tide_line *line,
                                     const struct tide_wire_view *view, struct named *named) {
   bool despite = view->command->flags & TIDE_WIRE_DESPITE_BROKEN;
   named->wait_count = 0;
   for (size_t i = 0; i < view->command->wait_count; i++) {
-    if (despite && is_gone(line, named->points[i])) continue;
+    if (despite && is_unpromised(line, named->points[i])) continue;
     enum tide_status status = check_trust(client, &view->points[i], named->points[i]);
     if (status != TIDE_OK) return status;
     named->points[named->wait_count++] = named->points[i];
@@ -242,7 +242,7 @@ static enum tide_status resolve_points(struct tide_served *client, const struct 
     if (status != TIDE_OK) return status;
   }
   size_t next = (size_t)command->wait_count + command->retire_count;
-  out->cancels = command->flags & TIDE_WIRE_HAS_CANCEL && !is_gone(line, out->points[next]);
+  out->cancels = command->flags & TIDE_WIRE_HAS_CANCEL && !is_unpromised(line, out->points[next]);
   if (command->flags & TIDE_WIRE_HAS_CANCEL) next++;
   bool has_choice = command->flags & TIDE_WIRE_HAS_CHOOSE;
   out->otherwise = has_choice && is_nothing(client, &view->points[next], out->points[next]);
