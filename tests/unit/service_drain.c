@@ -4,25 +4,29 @@
 
 #define LONG (600000 * MS)
 
-static enum tide_status try_to_connect(const struct home *h) {
-  struct tide_session_params params = {.struct_size = sizeof params, .socket = h->r.path};
-  struct tide_session *session = NULL;
-  enum tide_status status = tide_session_connect(&params, &session, NULL);
-  tide_session_close(session);
-  return status;
-}
-
 /* The service has begun to end. */
 static void drain(struct home *h, uint64_t time) {
   tide_service_drain(h->service, time);
-  for (unsigned i = 0; i < 5000 && try_to_connect(h) != TIDE_NOT_FOUND; i++) usleep(2000);
-  CHECK_STATUS(try_to_connect(h), TIDE_NOT_FOUND);
+  for (unsigned i = 0; i < 5000 && home_try(h) != TIDE_NOT_FOUND; i++) usleep(2000);
+  CHECK_STATUS(home_try(h), TIDE_NOT_FOUND);
 }
 
 static struct tide_point promise_one(struct tide_session *s, struct tide_point timeline) {
   struct tide_point point;
   CHECK_OK(tide_session_promise(s, timeline, rig_in(60000), &point));
   return point;
+}
+
+/* The service ends when the promise is kept, and `last` with it. */
+static void keep_the_last(struct home *h, struct tide_session *s, struct tide_point promise,
+                          struct tide_point last) {
+  CHECK_STATUS(tide_session_query(s, last), TIDE_TIMEOUT);
+  CHECK(!home_is_over(h));
+  CHECK_OK(tide_session_fulfil(s, promise));
+  CHECK_OK(tide_session_wait(s, last, rig_in(5000)));
+  home_join(h, TIDE_OK);
+  tide_session_close(s);
+  CHECK(rmdir(h->r.folder) == 0);
 }
 
 TEST(promises_are_kept_and_none_is_made) {
@@ -40,13 +44,7 @@ TEST(promises_are_kept_and_none_is_made) {
   CHECK_OK(tide_session_promise_compound(s, rig_in(60000), &compound));
   CHECK_STATUS(tide_session_wait(s, compound, rig_in(5000)), TIDE_LOST);
   CHECK_OK(tide_session_status(s));
-  CHECK_STATUS(tide_session_query(s, point), TIDE_TIMEOUT);
-  CHECK(!home_is_over(&h));
-  CHECK_OK(tide_session_fulfil(s, point));
-  CHECK_OK(tide_session_wait(s, point, rig_in(5000)));
-  home_join(&h, TIDE_OK);
-  tide_session_close(s);
-  CHECK(rmdir(h.r.folder) == 0);
+  keep_the_last(&h, s, point, point);
 }
 
 /* The refusals of the end are no fault of the client's. */
@@ -67,16 +65,13 @@ TEST(no_client_is_paced_for_the_end) {
   CHECK_EQ_U64(tide_session_refusals(s), 41);
   CHECK_OK(tide_session_client_stats(s, 0, &stats));
   CHECK_EQ_U64(stats.paced, 0);
-  CHECK_OK(tide_session_fulfil(s, point));
-  home_join(&h, TIDE_OK);
-  tide_session_close(s);
-  CHECK(rmdir(h.r.folder) == 0);
+  keep_the_last(&h, s, point, point);
 }
 
 /* A client has left, and its command waits for another one's promise. */
 TEST(commands_run) {
   struct home h;
-  struct tide_point timeline, there, kept, channel, line, done;
+  struct tide_point timeline, there, channel, line, done;
   struct tide_token tokens[2];
   home_open(&h, "");
   struct tide_session *s = rig_connect(&h.r, "session");
@@ -95,16 +90,9 @@ TEST(commands_run) {
   CHECK_OK(tide_session_grant(gone, line, TIDE_RIGHT_WAIT, &tokens[1]));
   CHECK_OK(tide_session_redeem(s, &tokens[1], &done));
   done.value = promised.value;
-  kept = done;
   tide_session_close(gone);
   drain(&h, LONG);
-  CHECK_STATUS(tide_session_query(s, kept), TIDE_TIMEOUT);
-  CHECK(!home_is_over(&h));
-  CHECK_OK(tide_session_fulfil(s, gate));
-  CHECK_OK(tide_session_wait(s, kept, rig_in(5000)));
-  home_join(&h, TIDE_OK);
-  tide_session_close(s);
-  CHECK(rmdir(h.r.folder) == 0);
+  keep_the_last(&h, s, gate, done);
 }
 
 TEST(an_idle_client_is_not_waited_for) {
