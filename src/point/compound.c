@@ -40,7 +40,7 @@ static void free_compound(struct tide_compound *compound, struct tide_fired *fir
   if (tide_slot_defer(points, compound->slot)) return;
   free_name(compound, fired);
   if (compound->client) compound->client->stats.timelines--;
-  else points->orphans--;
+  else points->orphans--, points->orphan_compound_count--;
   tide_list_remove(&compound->link);
   tide_pending_forget_all_locked(compound->unmet.timeline);
   tide_timeline_release(compound->unmet.timeline);
@@ -177,6 +177,7 @@ void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause
   tide_list_remove(&compound->link);
   compound->client = compound->unmet.client = NULL;
   compound->points->orphans++;
+  compound->points->orphan_compound_count++;
   compound->points->orphan_parts += compound->parts;
   tide_list_push_back(&compound->points->orphan_compounds, &compound->link);
   compound->gone = true;

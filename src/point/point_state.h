@@ -120,9 +120,9 @@ struct tide_points {
   uint32_t looks; /* cells in use by watches */
   struct tide_link clients;
   uint64_t searches;
-  uint32_t orphans;      /* future timelines and compounds without a client that have not ended */
-  uint32_t orphan_parts; /* the parts of these compounds */
-  struct tide_link orphan_compounds; /* the oldest orphan first */
+  uint32_t orphans; /* future timelines and compounds without a client that have not ended */
+  uint32_t orphan_compound_count, orphan_parts; /* these compounds, and their parts */
+  struct tide_link orphan_compounds;            /* the oldest orphan first */
   struct tide_domains trusted;
 };
 

@@ -9,9 +9,10 @@
  * The ring with the least left is read first: the promises of its client break soon.
  *
  * A leaving client takes no connected client's capacity. Leaving clients have a share of their own,
- * so that they don't pile up; when the share is used up, a drained or paced client ends early, or
- * a compound that a gone client has left breaks. If there is none, a uid with fewer leaving clients
- * does not wait for the rings of the uid with the most: one of these clients ends unread. */
+ * so that they don't pile up; when the share is used up, a drained or paced client ends early. If
+ * there is none, a uid with fewer leaving clients does not wait for the rings of the uid with the
+ * most: one of these clients ends unread. Of the share, the compounds of gone clients have half:
+ * beyond it the oldest break. */
 #include "base/alloc.h"
 #include "service/served.h"
 
@@ -121,6 +122,16 @@ static bool is_room_left(const struct tide_service *service) {
   return enough;
 }
 
+/* True if the compounds of gone clients alone use half of what these clients may. */
+static bool has_many_compounds(const struct tide_service *service) {
+  struct tide_points *points = service->points;
+  struct tide_lock *lock = tide_points_lock(points);
+  bool many = points->orphan_compound_count > tide_timelines_of_clients(service) / 4 ||
+              points->orphan_parts > service->spare_parts / 2;
+  tide_lock_give(lock);
+  return many;
+}
+
 /* Ends the oldest drained or paced leaving client, of the user or (NULL) of all. False: none. */
 static bool end_oldest(struct tide_service *service, const struct tide_user *user) {
   for (struct tide_link *link = service->leaving.next; link != &service->leaving;
@@ -165,10 +176,9 @@ static bool end_unread(struct tide_service *service, const struct tide_user *use
 bool tide_leave_make_room(struct tide_service *service, const struct tide_user *user) {
   while (user->leaving >= user->rule->connections)
     if (!end_oldest(service, user)) return false;
+  while (has_many_compounds(service) && tide_points_end_orphan(service->points)) continue;
   while (!is_room_left(service))
-    if (!end_oldest(service, NULL) && !tide_points_end_orphan(service->points) &&
-        !end_unread(service, user))
-      return false;
+    if (!end_oldest(service, NULL) && !end_unread(service, user)) return false;
   return true;
 }
 

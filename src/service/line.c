@@ -388,12 +388,13 @@ static bool is_over(const struct tide_line *line) {
   return done;
 }
 
-/* True if gone clients together hold too much: channels, memory, or the slots of timelines that new
- * clients need. */
+/* True if the queued commands of gone clients together hold too much: channels, memory, or the
+ * slots of timelines that new clients need. */
 static bool is_crowded(const struct tide_service *service) {
   struct tide_points *points = service->points;
   struct tide_lock *lock = tide_points_lock(points);
-  bool many = points->orphans > tide_timelines_of_clients(service) / 4;
+  uint32_t futures = points->orphans - points->orphan_compound_count;
+  bool many = futures > tide_timelines_of_clients(service) / 4;
   tide_lock_give(lock);
   return many || service->closing_count > CLOSING_MOST || service->orphan_bytes > ORPHANS_MOST;
 }
