@@ -89,6 +89,7 @@ struct tide_service_params {
   /* Bodies for the clients' commands, in addition to enum tide_session_body; the first has the
    * number TIDE_SESSION_BODIES. Parameters are buffers and integers, at most
    * TIDE_SESSION_ARGUMENTS_MAX, the optional ones last; of class_, only `name` and `host` are used.
+   * A body's TIDE_TIMEOUT or TIDE_BUSY, which would say "not yet" of a point, becomes TIDE_INVALID.
    * Clients may write into their buffers while a body runs: a body must not rely on reading the
    * same byte twice. Must outlive the service. NULL: none. tidemark/kernel.h has a table. */
   const struct tide_body_set *bodies;
@@ -434,9 +435,9 @@ struct tide_session_operation {
  * refused command counts as a failed one, because this session may have queued others behind it.
  * The session sees a failure in its points, and in tide_session_channel_stats.
  *
- * Points of a redeemed timeline that is gone, for example because its owner has died, count as
- * broken. With TIDE_DESPITE_BROKEN such a wait is skipped; without it the wait is refused
- * (TIDE_NOT_FOUND). A choice by such a point takes `otherwise`. */
+ * A wait for a redeemed point that was never promised is refused (TIDE_NOT_FOUND); with
+ * TIDE_DESPITE_BROKEN it is skipped. A choice by such a point takes `otherwise`, and nothing is
+ * cancelled by it. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_submit(struct tide_session *session, struct tide_point channel,
                     const struct tide_session_operation *operation);

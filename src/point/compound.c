@@ -24,6 +24,7 @@ static void drop_parts(struct tide_compound *compound) {
   tide_cells_give(points, compound->cells);
   compound->cells = NULL;
   if (compound->client) compound->client->stats.parts -= compound->parts;
+  else points->orphan_parts -= compound->parts;
   compound->parts = 0;
 }
 
@@ -39,7 +40,7 @@ static void free_compound(struct tide_compound *compound, struct tide_fired *fir
   if (tide_slot_defer(points, compound->slot)) return;
   free_name(compound, fired);
   if (compound->client) compound->client->stats.timelines--;
-  else points->orphans--;
+  else points->orphans--, points->orphan_compound_count--;
   tide_list_remove(&compound->link);
   tide_pending_forget_all_locked(compound->unmet.timeline);
   tide_timeline_release(compound->unmet.timeline);
@@ -176,8 +177,28 @@ void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause
   tide_list_remove(&compound->link);
   compound->client = compound->unmet.client = NULL;
   compound->points->orphans++;
+  compound->points->orphan_compound_count++;
+  compound->points->orphan_parts += compound->parts;
+  tide_list_push_back(&compound->points->orphan_compounds, &compound->link);
   compound->gone = true;
   if (compound->unmet.node.settled) free_compound(compound, fired);
+}
+
+bool tide_points_end_orphan(struct tide_points *points) {
+  struct tide_propagation propagation;
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_points_lock(points);
+  bool some = !tide_list_empty(&points->orphan_compounds);
+  if (some) {
+    struct tide_compound *oldest =
+        TIDE_CONTAINER(points->orphan_compounds.next, struct tide_compound, link);
+    tide_propagation_begin(&propagation, &fired);
+    tide_dependency_end(&propagation, &oldest->unmet.node, TIDE_OWNER_DIED);
+    tide_propagation_finish(&propagation);
+  }
+  tide_points_unlock(points, &fired);
+  return some;
 }
 
 /* Finds a compound of this client. */

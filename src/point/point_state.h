@@ -121,6 +121,8 @@ struct tide_points {
   struct tide_link clients;
   uint64_t searches;
   uint32_t orphans; /* future timelines and compounds without a client that have not ended */
+  uint32_t orphan_compound_count, orphan_parts; /* these compounds, and their parts */
+  struct tide_link orphan_compounds;            /* the oldest orphan first */
   struct tide_domains trusted;
 };
 
@@ -275,6 +277,9 @@ void tide_future_give_up(struct tide_points *points, struct tide_point name,
 /* Does tide_compound_destroy for a compound of any client. Does nothing if it is gone. */
 void tide_compound_give_up(struct tide_points *points, struct tide_point name,
                            struct tide_fired *fired);
+/* Breaks the compound that lost its client first, with TIDE_OWNER_DIED and without waiting for its
+ * parts: the room is needed. False: there is none. Takes the lock. */
+bool tide_points_end_orphan(struct tide_points *points);
 /* Promises a compound without a deadline, for internal use. Takes the lock. */
 enum tide_status tide_compound_promise_open(struct tide_client *client,
                                             struct tide_point *out_point);

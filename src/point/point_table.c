@@ -295,6 +295,7 @@ enum tide_status tide_points_create(struct tide_context *context,
   points->last_stale = &points->stale;
   points->unpinned = TIDE_SLOT_NONE;
   tide_list_init(&points->clients);
+  tide_list_init(&points->orphan_compounds);
   enum tide_status status = make_room(points) ? TIDE_OK : TIDE_NOMEM;
   if (status == TIDE_OK && !params->manual) status = start_thread(points);
   if (status != TIDE_OK) {

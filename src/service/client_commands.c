@@ -77,7 +77,6 @@ void tide_entry_free(struct tide_served *client, struct tide_entry *entry) {
   entry->kind = TIDE_ENTRY_FREE;
   switch (kind) {
     case TIDE_ENTRY_FUTURE:
-      client->promises -= tide_future_capacity(entry->object);
       tide_future_destroy(entry->object);
       client->timelines--;
       break;
@@ -107,8 +106,7 @@ static enum tide_status call_future(const struct call *c) {
                                       .capacity = c->command->number,
                                       .initial = c->command->value};
   if (!params.capacity) params.capacity = 16;
-  if (params.capacity > client->limits.promises - client->promises ||
-      client->timelines >= client->limits.timelines)
+  if (params.capacity > tide_promises_left(client) || client->timelines >= client->limits.timelines)
     return TIDE_FULL;
   struct tide_future *future;
   if (c->command->other.handle) {
@@ -122,11 +120,10 @@ static enum tide_status call_future(const struct call *c) {
   entry->kind = TIDE_ENTRY_FUTURE;
   entry->generation = c->command->object.generation;
   entry->object = future;
-  client->promises += params.capacity;
   entry->base = tide_slot_point(client->service->points, future->slot, params.initial);
   client->timelines++;
   tide_publish(client->published, c->command->object.handle, entry->generation, entry->base,
-               entry->base.value);
+               entry->base.value, params.capacity);
   return TIDE_OK;
 }
 
@@ -172,7 +169,7 @@ static void name_compound(const struct call *c, struct tide_entry *entry) {
   entry->generation = c->command->object.generation;
   entry->base.value = 0;
   client->timelines++;
-  tide_publish(client->published, c->command->object.handle, entry->generation, entry->base, 1);
+  tide_publish(client->published, c->command->object.handle, entry->generation, entry->base, 1, 0);
 }
 
 static enum tide_status call_compound(const struct call *c) {

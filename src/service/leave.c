@@ -11,7 +11,8 @@
  * A leaving client takes no connected client's capacity. Leaving clients have a share of their own,
  * so that they don't pile up; when the share is used up, a drained or paced client ends early. If
  * there is none, a uid with fewer leaving clients does not wait for the rings of the uid with the
- * most: one of these clients ends unread. */
+ * most: one of these clients ends unread. Of the share, the compounds of gone clients have half:
+ * beyond it the oldest break. */
 #include "base/alloc.h"
 #include "service/served.h"
 
@@ -109,15 +110,26 @@ void tide_leave_end(struct tide_served *client) {
   service->leaving_parts -= client->limits.parts;
 }
 
-/* True if leaving clients, and the queued commands of gone ones, use less than their share. When
- * the queued commands are many, tide_lines_reap soon cancels them. */
+/* True if leaving clients, and the queued commands and the compounds of gone ones, use less than
+ * their share. When the queued commands are many, tide_lines_reap soon cancels them. */
 static bool is_room_left(const struct tide_service *service) {
   struct tide_points *points = service->points;
   struct tide_lock *lock = tide_points_lock(points);
   bool enough =
-      points->orphans + service->leaving_timelines <= tide_timelines_of_clients(service) / 2;
+      points->orphans + service->leaving_timelines <= tide_timelines_of_clients(service) / 2 &&
+      points->orphan_parts + service->leaving_parts <= service->spare_parts;
   tide_lock_give(lock);
-  return enough && service->leaving_parts <= service->spare_parts;
+  return enough;
+}
+
+/* True if the compounds of gone clients alone use half of what these clients may. */
+static bool has_many_compounds(const struct tide_service *service) {
+  struct tide_points *points = service->points;
+  struct tide_lock *lock = tide_points_lock(points);
+  bool many = points->orphan_compound_count > tide_timelines_of_clients(service) / 4 ||
+              points->orphan_parts > service->spare_parts / 2;
+  tide_lock_give(lock);
+  return many;
 }
 
 /* Ends the oldest drained or paced leaving client, of the user or (NULL) of all. False: none. */
@@ -164,6 +176,7 @@ static bool end_unread(struct tide_service *service, const struct tide_user *use
 bool tide_leave_make_room(struct tide_service *service, const struct tide_user *user) {
   while (user->leaving >= user->rule->connections)
     if (!end_oldest(service, user)) return false;
+  while (has_many_compounds(service) && tide_points_end_orphan(service->points)) continue;
   while (!is_room_left(service))
     if (!end_oldest(service, NULL) && !end_unread(service, user)) return false;
   return true;

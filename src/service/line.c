@@ -39,7 +39,7 @@ static void job_over(struct tide_job *job) {
   show_over(line, false);
 }
 
-/* Finds the memory of late buffers: the body's are `stores` from `store` to `end`. TIDE_INVALID: a
+/* Finds the memory of late buffers: the body's are `stores` from `store` to `end`. TIDE_BUSY: a
  * buffer is not made yet, so the command did not wait for its `device` point. */
 static enum tide_status find_late(struct tide_job *job, unsigned which, uint32_t store,
                                   uint32_t end) {
@@ -49,24 +49,27 @@ static enum tide_status find_late(struct tide_job *job, unsigned which, uint32_t
     const struct tide_store *from = job->stores[store++];
     if (!(job->late[which] >> i & 1)) continue;
     enum tide_status status = tide_store_status(from);
-    if (status != TIDE_OK) return status == TIDE_BUSY ? TIDE_INVALID : status;
+    if (status != TIDE_OK) return status;
     struct tide_argument *to = &job->arguments[which][i];
     to->data = (unsigned char *)from->mapping.memory + to->integer;
   }
   return TIDE_OK;
 }
 
+/* The points of a failed command break with the returned status. */
 static enum tide_status run_body(void *arguments) {
   struct tide_job *job = *(struct tide_job **)arguments;
   enum tide_status status = TIDE_OK;
   if (job->late[0]) status = find_late(job, 0, 0, job->body_stores);
-  return status == TIDE_OK ? job->body->class_.host(job->arguments[0]) : status;
+  if (status == TIDE_OK) status = job->body->class_.host(job->arguments[0]);
+  return tide_refusal_cause(status);
 }
 static enum tide_status run_other(void *arguments) {
   struct tide_job *job = *(struct tide_job **)arguments;
   enum tide_status status = TIDE_OK;
   if (job->late[1]) status = find_late(job, 1, job->body_stores, job->store_count);
-  return status == TIDE_OK ? job->other->class_.host(job->arguments[1]) : status;
+  if (status == TIDE_OK) status = job->other->class_.host(job->arguments[1]);
+  return tide_refusal_cause(status);
 }
 static enum tide_status run_make(void *arguments) {
   struct tide_job *job = *(struct tide_job **)arguments;
@@ -154,11 +157,11 @@ struct named {
   struct tide_point points[TIDE_WIRE_POINTS];
   size_t wait_count; /* the first ones; the retired points begin at the command's wait_count */
   bool cancels, chooses;
-  bool otherwise; /* the choice is made: the point has no promise, or its timeline is gone */
+  bool otherwise; /* the choice is made: the point was never promised */
 };
 
-/* True if the timeline of a redeemed point is gone, perhaps with its owner: the point is broken. */
-static bool is_gone(const struct tide_line *line, struct tide_point point) {
+/* True if the point is not promised, or was not when its timeline went. */
+static bool is_unpromised(const struct tide_line *line, struct tide_point point) {
   struct tide_lock *lock = lock_of(line);
   bool gone = tide_point_find_timeline(line->service->points, point) == NULL;
   tide_lock_give(lock);
@@ -187,14 +190,14 @@ static enum tide_status check_trust(const struct tide_served *client,
   return state == TIDE_POINT_PROMISED ? TIDE_DENIED : TIDE_OK;
 }
 
-/* Checks the waits. A command that runs despite broken points loses its waits for gone
- * timelines. */
+/* Checks the waits. A command that runs despite broken points loses its waits for points that are
+ * not promised. */
 static enum tide_status check_waits(const struct tide_served *client, const struct tide_line *line,
                                     const struct tide_wire_view *view, struct named *named) {
   bool despite = view->command->flags & TIDE_WIRE_DESPITE_BROKEN;
   named->wait_count = 0;
   for (size_t i = 0; i < view->command->wait_count; i++) {
-    if (despite && is_gone(line, named->points[i])) continue;
+    if (despite && is_unpromised(line, named->points[i])) continue;
     enum tide_status status = check_trust(client, &view->points[i], named->points[i]);
     if (status != TIDE_OK) return status;
     named->points[named->wait_count++] = named->points[i];
@@ -239,7 +242,7 @@ static enum tide_status resolve_points(struct tide_served *client, const struct 
     if (status != TIDE_OK) return status;
   }
   size_t next = (size_t)command->wait_count + command->retire_count;
-  out->cancels = command->flags & TIDE_WIRE_HAS_CANCEL && !is_gone(line, out->points[next]);
+  out->cancels = command->flags & TIDE_WIRE_HAS_CANCEL && !is_unpromised(line, out->points[next]);
   if (command->flags & TIDE_WIRE_HAS_CANCEL) next++;
   bool has_choice = command->flags & TIDE_WIRE_HAS_CHOOSE;
   out->otherwise = has_choice && is_nothing(client, &view->points[next], out->points[next]);
@@ -385,12 +388,13 @@ static bool is_over(const struct tide_line *line) {
   return done;
 }
 
-/* True if gone clients together hold too much: channels, memory, or the slots of timelines that new
- * clients need. */
+/* True if the queued commands of gone clients together hold too much: channels, memory, or the
+ * slots of timelines that new clients need. */
 static bool is_crowded(const struct tide_service *service) {
   struct tide_points *points = service->points;
   struct tide_lock *lock = tide_points_lock(points);
-  bool many = points->orphans > tide_timelines_of_clients(service) / 4;
+  uint32_t futures = points->orphans - points->orphan_compound_count;
+  bool many = futures > tide_timelines_of_clients(service) / 4;
   tide_lock_give(lock);
   return many || service->closing_count > CLOSING_MOST || service->orphan_bytes > ORPHANS_MOST;
 }

@@ -26,9 +26,10 @@ static bool names_all(struct tide_served *client, const struct tide_wire_view *v
 }
 
 /* Returns the parts that a refusal counts: WHOLE if the client could have avoided it, one if other
- * clients, time or quotas caused it, none at the end of a list. */
+ * clients, time or quotas caused it, none at the end of a list, or of the service. */
 static uint64_t refusal_parts(struct tide_served *client, const struct tide_wire_view *view,
                               enum tide_status status) {
+  if (tide_drain_refuses(client->service, view->command->op)) return 0;
   switch (status) {
     case TIDE_NOT_FOUND:
       if (view->command->op == TIDE_WIRE_STATS) return 0;

@@ -76,10 +76,12 @@ static void show(struct tide_published *published, uint32_t place,
 }
 
 void tide_publish(struct tide_published *published, uint32_t place, uint32_t generation,
-                  struct tide_point base, uint64_t newest) {
+                  struct tide_point base, uint64_t newest, uint32_t capacity) {
   struct tide_service *service = published->service;
   struct tide_publication *at = &published->places[place];
   struct tide_lock *lock = tide_points_lock(service->points);
+  at->capacity = capacity;
+  tide_fetch_add(&published->promises, capacity);
   service->places[base.timeline] = (struct tide_place_of){published, place, NULL};
   tide_fetch_add(&published->references, 1u);
   tide_store_release(&at->busy, 1u);
@@ -115,6 +117,7 @@ void tide_publish_observe(void *user, const struct tide_observed *what, struct t
     tide_fired_push(fired, &at->wake, TIDE_OK);
   }
   if (!what->closed) return;
+  tide_fetch_sub(&published->promises, at->capacity);
   tide_tombstone_fill(service, what->slot);
   *of = (struct tide_place_of){NULL, 0, NULL};
   tide_fetch_sub(&published->references, 1u); /* not the last reference: the wake has one */

@@ -4,6 +4,7 @@
 #include "service/work.h"
 
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static const struct tide_allocator *allocator_of(const struct tide_served *client) {
@@ -269,6 +270,12 @@ static void say_goodbye(struct tide_served *client, enum tide_status cause) {
   tide_wire_begin(&goodbye, TIDE_WIRE_GOODBYE);
   goodbye.status = (uint32_t)cause;
   (void)!tide_message_send(client->socket, &goodbye, NULL, 0);
+}
+
+/* A client without room for a message sees the hang-up. */
+void tide_served_hang_up(struct tide_served *client, enum tide_status cause) {
+  say_goodbye(client, cause);
+  (void)shutdown(client->socket, SHUT_RDWR);
 }
 
 /* Removes the connection from the counts of its uid and of the service. */

@@ -36,8 +36,9 @@ struct tide_published;
 struct tide_publication {
   struct tide_node wake;
   struct tide_published *owner;
-  uint32_t pending; /* a wake of the slot's readers is under way */
-  uint32_t busy;    /* atomic; the slot's timeline or channel may still end values */
+  uint32_t pending;  /* a wake of the slot's readers is under way */
+  uint32_t busy;     /* atomic; the slot's timeline or channel may still end values */
+  uint32_t capacity; /* of the slot's future timeline; guarded by the points' lock */
 };
 /* A client's shared memory. Freed when the client has ended and all that it queued is over. */
 struct tide_published {
@@ -45,6 +46,7 @@ struct tide_published {
   struct tide_mapping mapping;
   struct tide_values values;
   uint32_t references, count;
+  uint32_t promises; /* atomic; the capacities of its future timelines that may still end values */
   uint64_t owner;
   struct tide_link link;
   struct tide_publication places[];
@@ -53,9 +55,9 @@ enum tide_status tide_published_create(struct tide_service *service, uint64_t ow
                                        uint32_t places, struct tide_published **out_published);
 void tide_published_release(struct tide_published *published);
 /* Publishes the timeline at this slot from now on; none of its values has ended yet, and values up
- * to `newest` are promised. */
+ * to `newest` are promised. `capacity`: a future timeline's, counted in `promises`; else 0. */
 void tide_publish(struct tide_published *published, uint32_t place, uint32_t generation,
-                  struct tide_point base, uint64_t newest);
+                  struct tide_point base, uint64_t newest, uint32_t capacity);
 /* Shows all values as broken at the slot of a timeline that was never made. */
 void tide_publish_refused(struct tide_published *published, uint32_t place, uint32_t generation,
                           enum tide_status cause);
@@ -86,6 +88,9 @@ void tide_tombstone_fill(struct tide_service *service, uint32_t slot);
 struct tide_point tide_tombstone_point(struct tide_service *service,
                                        const struct tide_tombstone *tombstone,
                                        struct tide_point point);
+/* Returns the promises that its quota leaves the client, beside the capacities of its own
+ * timelines, destroyed ones with queued points included, and of those that it holds. */
+uint32_t tide_promises_left(const struct tide_served *client);
 /* Called at the end of each command. */
 void tide_tombstones_settle(struct tide_service *service);
 
@@ -215,7 +220,7 @@ struct tide_served {
   bool flooded;                         /* epoll reports when the socket has space again */
   uint32_t timelines, channels, grants; /* in use */
   uint32_t buffers;
-  uint32_t promises; /* the capacities of all future timelines together */
+  uint32_t held; /* the capacities of all held timelines together */
   uint64_t bytes;
   uint32_t wrong_tokens;
   struct tide_link lines;  /* channels */
@@ -240,6 +245,8 @@ void tide_served_wake(struct tide_served *client);
 void tide_served_begin_round(struct tide_service *service);
 /* Executes the client's share of commands. May end the client. */
 void tide_served_round(struct tide_served *client);
+/* Tells the client that the service ends its connection. To be followed by tide_served_end. */
+void tide_served_hang_up(struct tide_served *client, enum tide_status cause);
 /* Ends the connection. The structure stays until tide_served_free_ended. */
 void tide_served_end(struct tide_served *client, enum tide_status cause);
 /* Frees the structures of ended clients: no event that names them is left. */

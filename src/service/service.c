@@ -331,10 +331,14 @@ static void end_all(struct tide_link *connections) {
     tide_served_end(TIDE_CONTAINER(connections->next, struct tide_served, link), TIDE_LOST);
 }
 
-/* Waits for running bodies. Processes that still map the values find them failed with TIDE_LOST. */
+/* Waits for running bodies. Processes that still map the values find them failed with TIDE_LOST.
+ * All clients are told before any of them is ended: an end takes the longer the more the client
+ * had. */
 void tide_service_destroy(struct tide_service *service) {
   if (!service) return;
   tide_published_fail_all(service, TIDE_LOST);
+  for (struct tide_link *at = service->clients.next; at != &service->clients; at = at->next)
+    tide_served_hang_up(TIDE_CONTAINER(at, struct tide_served, link), TIDE_LOST);
   end_all(&service->hellos);
   end_all(&service->waiting);
   end_all(&service->clients);

@@ -31,12 +31,16 @@ static uint32_t capacity_of(const struct tide_entry *entry) {
   return entry->kind == TIDE_ENTRY_FUTURE ? tide_future_capacity(entry->object) : 1;
 }
 
+uint32_t tide_promises_left(const struct tide_served *client) {
+  return client->limits.promises - client->held - tide_load_acquire(&client->published->promises);
+}
+
 enum tide_status tide_tombstone_hold(struct tide_served *holder, const struct tide_entry *owned,
                                      struct tide_tombstone **out_tombstone) {
   struct tide_service *service = holder->service;
   uint32_t capacity = capacity_of(owned);
   struct tide_place_of *of = &service->places[owned->base.timeline];
-  if (capacity > holder->limits.promises - holder->promises) return TIDE_FULL;
+  if (capacity > tide_promises_left(holder)) return TIDE_FULL;
   /* Only the serving thread, which this is, sets it; it is taken away when the name goes, which the
    * serving thread begins, too: the owner's entry still has it. */
   struct tide_tombstone *tombstone = of->tombstone;
@@ -49,7 +53,7 @@ enum tide_status tide_tombstone_hold(struct tide_served *holder, const struct ti
     tide_lock_give(lock);
   }
   tombstone->holders++;
-  holder->promises += capacity;
+  holder->held += capacity;
   *out_tombstone = tombstone;
   return TIDE_OK;
 }
@@ -57,7 +61,7 @@ enum tide_status tide_tombstone_hold(struct tide_served *holder, const struct ti
 void tide_tombstone_release(struct tide_served *holder, struct tide_tombstone *tombstone,
                             struct tide_point base) {
   struct tide_service *service = holder->service;
-  holder->promises -= tombstone->capacity;
+  holder->held -= tombstone->capacity;
   if (--tombstone->holders) return;
   struct tide_lock *lock = tide_points_lock(service->points);
   if (!tombstone->is_filled) service->places[base.timeline].tombstone = NULL;

@@ -175,6 +175,96 @@ TEST(the_last_clients_end_at_an_accept) {
   rig_allocator = NULL;
 }
 
+/* ---- what they leave behind ---- */
+
+/* Defines as many compounds of the held point as the policy allows. */
+static void define_all(struct tide_session *s, struct tide_point held, int count) {
+  struct tide_point compound;
+  for (int i = 0; i < count; i++) {
+    CHECK_OK(tide_session_promise_compound(s, rig_in(60000), &compound));
+    CHECK_OK(tide_session_all(s, compound, &held, 1));
+  }
+  CHECK_OK(tide_session_sync(s, rig_in(60000)));
+  CHECK_EQ_U64(tide_session_refusals(s), 0);
+}
+
+static void leave_compounds(const char *policy, int count) {
+  struct rig r;
+  struct tide_token token;
+  struct tide_point gate, held;
+  rig_at_end = left_of_clients;
+  rig_open(&r, policy);
+  struct holds nobody = attack_nobody(&r);
+  struct tide_session *keeper = rig_connect(&r, "keeper"), *honest = rig_connect(&r, "honest");
+  CHECK_OK(tide_session_stand_in(keeper, 7, rig_in(60000), &gate));
+  CHECK_OK(tide_session_report(keeper, gate, TIDE_POINT_SCHEDULED, TIDE_OK)); /* it may take long */
+  CHECK_OK(tide_session_grant(keeper, gate, TIDE_RIGHT_WAIT, &token));
+  for (int i = 0; i < 12; i++) {
+    struct tide_session *leaver = rig_connect(&r, "leaver");
+    CHECK_OK(tide_session_redeem(leaver, &token, &held));
+    held.value = gate.value;
+    define_all(leaver, held, count);
+    tide_session_close(leaver);
+  }
+  CHECK_OK(tide_session_redeem(honest, &token, &held));
+  held.value = gate.value;
+  define_all(honest, held, count);
+  CHECK_STATUS(tide_session_query(honest, held), TIDE_TIMEOUT);
+  tide_session_close(honest);
+  tide_session_close(keeper);
+  attack_settle(&r, nobody);
+  rig_close(&r);
+}
+
+/* Compounds of clients that have gone wait for a point that stays open. They take neither the parts
+ * nor the timelines of those that are there, and keep nobody out. */
+TEST(compounds_left_behind_take_no_quota) {
+  leave_compounds("clients 3\ntrust 7\ndefault speaks 7 timelines 16 parts 8", 8);
+  leave_compounds("clients 3\ntrust 7\ndefault speaks 7 timelines 8 channels 0 parts 1024", 7);
+}
+
+/* A command that a client leaves behind runs, however many compounds others have left. */
+TEST(compounds_left_behind_cancel_no_command) {
+  enum { EACH = 15, TIMES = 4 }; /* more than a quarter of all timelines, less than a half */
+  struct rig r;
+  struct tide_token token;
+  struct tide_point stays, held, timeline, gate, there;
+  rig_at_end = left_of_clients;
+  rig_open(&r, "clients 3\ntrust 7\ndefault speaks 7 timelines 16 channels 1 parts 256");
+  struct holds nobody = attack_nobody(&r);
+  struct tide_session *keeper = rig_connect(&r, "keeper");
+  CHECK_OK(tide_session_stand_in(keeper, 7, rig_in(60000), &stays));
+  CHECK_OK(tide_session_report(keeper, stays, TIDE_POINT_SCHEDULED, TIDE_OK));
+  CHECK_OK(tide_session_grant(keeper, stays, TIDE_RIGHT_WAIT, &token));
+  for (int i = 0; i < TIMES; i++) {
+    struct tide_session *leaver = rig_connect(&r, "leaver");
+    CHECK_OK(tide_session_redeem(leaver, &token, &held));
+    held.value = stays.value;
+    define_all(leaver, held, EACH);
+    tide_session_close(leaver);
+  }
+  CHECK_OK(tide_session_create_future(keeper, NULL, &timeline));
+  CHECK_OK(tide_session_promise(keeper, timeline, rig_in(60000), &gate));
+  struct peer keeper_peer = {.s = keeper}, gone, *left = &gone;
+  peer_open(left, &r, 4);
+  there = peer_pass(&keeper_peer, left, gate);
+  struct tide_point kept = peer_promise(left, left->line);
+  peer_submit(left, &there, &kept);
+  held = peer_pass(left, &keeper_peer, kept);
+  tide_session_close(left->s);
+  struct tide_session_client_stats stats;
+  while (tide_session_client_stats(keeper, 1, &stats) == TIDE_OK) usleep(1000);
+  for (int i = 0; i < 20; i++) { /* the service looks at what is left */
+    CHECK_OK(tide_session_sync(keeper, rig_in(60000)));
+    usleep(1000);
+  }
+  CHECK_OK(tide_session_fulfil(keeper, gate));
+  CHECK_OK(tide_session_wait(keeper, held, rig_in(60000)));
+  tide_session_close(keeper);
+  attack_settle(&r, nobody);
+  rig_close(&r);
+}
+
 /* ---- beside other uids ---- */
 
 enum { CROWD = 50, STRANGER = 65534 };
@@ -314,5 +404,6 @@ TEST(the_pace_outlives_the_last_connection) {
 
 TEST_MAIN(CASE(a_full_ring_is_read_in_rounds), CASE(a_ring_that_is_still_written),
           CASE(those_that_leave_take_no_place), CASE(the_last_clients_end_at_an_accept),
+          CASE(compounds_left_behind_take_no_quota), CASE(compounds_left_behind_cancel_no_command),
           CASE(the_rings_of_one_uid_keep_no_other_out), CASE(the_pace_outlives_the_connection),
           CASE(the_pace_outlives_the_last_connection))

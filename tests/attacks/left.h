@@ -53,6 +53,8 @@ static int left_of_clients(struct tide_service *service) {
   LEFT(points->part_count - points->free_cells);
   LEFT(points->part_count - points->free_groups);
   LEFT(points->orphans);
+  LEFT(points->orphan_compound_count);
+  LEFT(points->orphan_parts);
   LEFT(points->clients.next != &service->self->link ||
        points->clients.prev != &service->self->link);
   LEFT(points->due.first != NULL || points->due.root != NULL);

@@ -14,6 +14,12 @@ static const struct tide_param spread[] = {{"out", TIDE_PARAM_OUT, false, 0},
                                            {"from", TIDE_PARAM_IN, true, 0}};
 static const struct tide_body spread_body = {
     {.name = "spread", .host = body_spread}, spread, 3, "spreads a byte"};
+static enum tide_status body_say(void *arguments) {
+  return (enum tide_status)((const struct tide_argument *)arguments)->integer;
+}
+static const struct tide_param say[] = {{"status", TIDE_PARAM_INTEGER, false, 0}};
+static const struct tide_body say_body = {{.name = "say", .host = body_say}, say, 1, "says so"};
+static const struct tide_body_set say_set = {&say_body, 1};
 static const struct tide_body_set spread_set = {&spread_body, 1}, no_bodies = {NULL, 0};
 
 struct stage {
@@ -96,6 +102,28 @@ TEST(without_a_table_a_service_has_its_own_bodies) {
   rig_close(&r);
 }
 
+/* Some statuses say "not yet" of a point: as the end of one they would leave its waiters asleep. */
+TEST(a_body_that_failed_has_ended) {
+  const struct {
+    enum tide_status said, heard;
+  } ends[] = {{TIDE_OK, TIDE_OK},
+              {TIDE_TIMEOUT, TIDE_INVALID},
+              {TIDE_BUSY, TIDE_INVALID},
+              {TIDE_TIMED_OUT, TIDE_TIMED_OUT},
+              {TIDE_IO, TIDE_IO}};
+  struct rig r;
+  struct stage t;
+  rig_bodies = &say_set;
+  rig_open(&r, NULL);
+  stage_open(&t, &r);
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    struct tide_session_argument status = {.offset = (uint64_t)ends[i].said};
+    CHECK_STATUS(outcome(&t, TIDE_SESSION_BODIES, &status, 1), ends[i].heard);
+  }
+  tide_session_close(t.s);
+  rig_close(&r);
+}
+
 /* TIDE_INVALID, and the diagnosis names `word`. */
 static void refuses(const struct tide_body *body, size_t count, const char *word) {
   struct tide_body_set set = {body, count};
@@ -137,5 +165,5 @@ TEST(a_body_that_no_client_could_call_is_refused) {
 }
 
 TEST_MAIN(CASE(a_plugged_in_body_gets_what_its_parameters_say),
-          CASE(without_a_table_a_service_has_its_own_bodies),
+          CASE(without_a_table_a_service_has_its_own_bodies), CASE(a_body_that_failed_has_ended),
           CASE(a_body_that_no_client_could_call_is_refused))

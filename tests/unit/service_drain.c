@@ -4,25 +4,29 @@
 
 #define LONG (600000 * MS)
 
-static enum tide_status try_to_connect(const struct home *h) {
-  struct tide_session_params params = {.struct_size = sizeof params, .socket = h->r.path};
-  struct tide_session *session = NULL;
-  enum tide_status status = tide_session_connect(&params, &session, NULL);
-  tide_session_close(session);
-  return status;
-}
-
 /* The service has begun to end. */
 static void drain(struct home *h, uint64_t time) {
   tide_service_drain(h->service, time);
-  for (unsigned i = 0; i < 5000 && try_to_connect(h) != TIDE_NOT_FOUND; i++) usleep(2000);
-  CHECK_STATUS(try_to_connect(h), TIDE_NOT_FOUND);
+  for (unsigned i = 0; i < 5000 && home_try(h) != TIDE_NOT_FOUND; i++) usleep(2000);
+  CHECK_STATUS(home_try(h), TIDE_NOT_FOUND);
 }
 
 static struct tide_point promise_one(struct tide_session *s, struct tide_point timeline) {
   struct tide_point point;
   CHECK_OK(tide_session_promise(s, timeline, rig_in(60000), &point));
   return point;
+}
+
+/* The service ends when the promise is kept, and `last` with it. */
+static void keep_the_last(struct home *h, struct tide_session *s, struct tide_point promise,
+                          struct tide_point last) {
+  CHECK_STATUS(tide_session_query(s, last), TIDE_TIMEOUT);
+  CHECK(!home_is_over(h));
+  CHECK_OK(tide_session_fulfil(s, promise));
+  CHECK_OK(tide_session_wait(s, last, rig_in(5000)));
+  home_join(h, TIDE_OK);
+  tide_session_close(s);
+  CHECK(rmdir(h->r.folder) == 0);
 }
 
 TEST(promises_are_kept_and_none_is_made) {
@@ -40,19 +44,34 @@ TEST(promises_are_kept_and_none_is_made) {
   CHECK_OK(tide_session_promise_compound(s, rig_in(60000), &compound));
   CHECK_STATUS(tide_session_wait(s, compound, rig_in(5000)), TIDE_LOST);
   CHECK_OK(tide_session_status(s));
-  CHECK_STATUS(tide_session_query(s, point), TIDE_TIMEOUT);
-  CHECK(!home_is_over(&h));
-  CHECK_OK(tide_session_fulfil(s, point));
-  CHECK_OK(tide_session_wait(s, point, rig_in(5000)));
-  home_join(&h, TIDE_OK);
-  tide_session_close(s);
-  CHECK(rmdir(h.r.folder) == 0);
+  keep_the_last(&h, s, point, point);
+}
+
+/* The refusals of the end are no fault of the client's. */
+TEST(no_client_is_paced_for_the_end) {
+  struct home h;
+  struct tide_point timeline, other, compound;
+  struct tide_session_client_stats stats;
+  home_open(&h, "default refusals 1");
+  struct tide_session *s = rig_connect(&h.r, "session");
+  CHECK_OK(tide_session_create_future(s, NULL, &timeline));
+  CHECK_OK(tide_session_create_future(s, NULL, &other));
+  struct tide_point point = promise_one(s, timeline);
+  CHECK_OK(tide_session_sync(s, rig_in(5000)));
+  drain(&h, LONG);
+  (void)promise_one(s, other);
+  for (int i = 0; i < 40; i++) CHECK_OK(tide_session_promise_compound(s, rig_in(60000), &compound));
+  CHECK_OK(tide_session_sync(s, rig_in(20000)));
+  CHECK_EQ_U64(tide_session_refusals(s), 41);
+  CHECK_OK(tide_session_client_stats(s, 0, &stats));
+  CHECK_EQ_U64(stats.paced, 0);
+  keep_the_last(&h, s, point, point);
 }
 
 /* A client has left, and its command waits for another one's promise. */
 TEST(commands_run) {
   struct home h;
-  struct tide_point timeline, there, kept, channel, line, done;
+  struct tide_point timeline, there, channel, line, done;
   struct tide_token tokens[2];
   home_open(&h, "");
   struct tide_session *s = rig_connect(&h.r, "session");
@@ -71,16 +90,9 @@ TEST(commands_run) {
   CHECK_OK(tide_session_grant(gone, line, TIDE_RIGHT_WAIT, &tokens[1]));
   CHECK_OK(tide_session_redeem(s, &tokens[1], &done));
   done.value = promised.value;
-  kept = done;
   tide_session_close(gone);
   drain(&h, LONG);
-  CHECK_STATUS(tide_session_query(s, kept), TIDE_TIMEOUT);
-  CHECK(!home_is_over(&h));
-  CHECK_OK(tide_session_fulfil(s, gate));
-  CHECK_OK(tide_session_wait(s, kept, rig_in(5000)));
-  home_join(&h, TIDE_OK);
-  tide_session_close(s);
-  CHECK(rmdir(h.r.folder) == 0);
+  keep_the_last(&h, s, gate, done);
 }
 
 TEST(an_idle_client_is_not_waited_for) {
@@ -133,6 +145,6 @@ TEST(the_next_service_and_a_stop) {
   home_close(&next);
 }
 
-TEST_MAIN(CASE(promises_are_kept_and_none_is_made), CASE(commands_run),
-          CASE(an_idle_client_is_not_waited_for), CASE(the_time_ends),
+TEST_MAIN(CASE(promises_are_kept_and_none_is_made), CASE(no_client_is_paced_for_the_end),
+          CASE(commands_run), CASE(an_idle_client_is_not_waited_for), CASE(the_time_ends),
           CASE(the_next_service_and_a_stop))

@@ -310,6 +310,32 @@ TEST(a_holder_pays_for_tombstones) {
   rig_close(&r);
 }
 
+/* A destroyed timeline takes its room until the last of its queued points has ended. */
+TEST(what_is_queued_is_paid_for) {
+  struct rig r;
+  rig_open(&r, "default promises 20");
+  struct tide_session *s = rig_connect(&r, "owner");
+  struct tide_future_params one = {.struct_size = sizeof one, .capacity = 1},
+                            many = {.struct_size = sizeof many, .capacity = 16};
+  struct tide_point channel, gates, gate, timeline, point, none;
+  CHECK_OK(tide_session_create_channel(s, NULL, &channel));
+  CHECK_OK(tide_session_create_future(s, &one, &gates));
+  CHECK_OK(tide_session_promise(s, gates, rig_in(600000), &gate));
+  CHECK_OK(tide_session_create_channel_future(s, channel, &many, &timeline));
+  CHECK_OK(tide_session_promise(s, timeline, rig_in(600000), &point));
+  struct tide_session_operation ends = {
+      .waits = &gate, .wait_count = 1, .retires = &point, .retire_count = 1};
+  CHECK_OK(tide_session_submit(s, channel, &ends));
+  CHECK_OK(tide_session_destroy(s, timeline));
+  CHECK_STATUS(tide_session_create_future(s, &many, &none), TIDE_FULL);
+  CHECK_OK(tide_session_fulfil(s, gate));
+  enum tide_status status;
+  while ((status = tide_session_create_future(s, &many, &none)) == TIDE_FULL) usleep(1000);
+  CHECK_OK(status);
+  tide_session_close(s);
+  rig_close(&r);
+}
+
 /* Several holders of one tombstone: it stays until the last has gone, in whatever order. */
 TEST(holders_of_one_tombstone_are_apart) {
   struct rig r;
@@ -481,10 +507,41 @@ TEST(after_the_services_end_all_is_lost) {
   }
 }
 
+/* The end of each client takes time; in the service's process, that of `first` takes until a byte
+ * comes. */
+static int go_on[2];
+static void hold_first(const struct tide_service_event *event) {
+  char byte;
+  if (event->kind != TIDE_SERVICE_GONE || strcmp(event->label, "first") != 0) return;
+  close(go_on[1]);
+  (void)!read(go_on[0], &byte, 1);
+}
+
+TEST(the_services_end_is_told_before_it_takes_time) {
+  struct rig r;
+  CHECK(pipe(go_on) == 0);
+  rig_on_event = hold_first;
+  rig_open(&r, NULL);
+  struct tide_session *s[] = {rig_connect(&r, "first"), rig_connect(&r, "last")};
+  CHECK(kill(r.server, SIGTERM) == 0);
+  for (int i = 0; i < 2; i++) {
+    enum tide_status status;
+    while ((status = tide_session_sync(s[i], rig_in(20000))) == TIDE_OK) continue;
+    CHECK_STATUS(status, TIDE_LOST);
+  }
+  rig_tell(go_on[1], "g", 1);
+  rig_close(&r);
+  CHECK(close(go_on[0]) == 0 && close(go_on[1]) == 0);
+  for (int i = 0; i < 2; i++) tide_session_close(s[i]);
+  rig_on_event = NULL;
+}
+
 TEST_MAIN(CASE(what_ended_stays_so), CASE(what_is_queued_ends_after_its_owner),
           CASE(a_cause_is_no_lack_of_a_promise),
           CASE(a_name_that_goes_meanwhile_confuses_no_command),
           CASE(a_compound_that_comes_late_is_broken), CASE(a_closed_timeline_is_exhausted),
-          CASE(a_holder_pays_for_tombstones), CASE(holders_of_one_tombstone_are_apart),
+          CASE(a_holder_pays_for_tombstones), CASE(what_is_queued_is_paid_for),
+          CASE(holders_of_one_tombstone_are_apart),
           CASE(a_promise_may_be_told_after_a_call_with_an_answer),
-          CASE(a_final_refusal_is_no_passing_one), CASE(after_the_services_end_all_is_lost))
+          CASE(a_final_refusal_is_no_passing_one), CASE(after_the_services_end_all_is_lost),
+          CASE(the_services_end_is_told_before_it_takes_time))

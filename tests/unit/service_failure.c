@@ -56,22 +56,11 @@ static enum tide_status failure_of(const struct stage *t) {
   return channel.failure;
 }
 
-struct gift {
-  struct tide_token token;
-  uint64_t value;
-};
-
 /* Promises, and is killed before it keeps that. */
 static void mortal(const struct rig *r, int in, int out) {
-  struct tide_session *s = rig_connect(r, "mortal");
-  struct tide_point hosts, point;
-  struct gift gift;
+  struct tide_token token = rig_promise(r, "mortal");
   char order;
-  CHECK_OK(tide_session_create_future(s, NULL, &hosts));
-  CHECK_OK(tide_session_promise(s, hosts, rig_in(60000), &point));
-  CHECK_OK(tide_session_grant(s, point, TIDE_RIGHT_WAIT, &gift.token));
-  gift.value = point.value;
-  rig_tell(out, &gift, sizeof gift);
+  rig_tell(out, &token, sizeof token);
   rig_hear(in, &order, 1);
 }
 
@@ -79,15 +68,12 @@ TEST(behind_a_wait_for_who_was_killed_nothing_runs) {
   struct rig r;
   struct rig_child child;
   struct stage t;
-  struct gift gift;
   struct tide_point theirs;
   enum tide_status told = TIDE_OK;
   rig_open(&r, NULL);
   rig_spawn(&child, mortal, &r);
   stage_open(&t, &r);
-  rig_hear(child.from, &gift, sizeof gift);
-  CHECK_OK(tide_session_redeem(t.s, &gift.token, &theirs));
-  theirs.value = gift.value;
+  theirs = rig_hear_promise(&child, t.s);
   wait_for(&t, theirs);
   struct tide_point behind = draw(&t, 0, 0);
   struct tide_point despite = draw(&t, 1, TIDE_DESPITE_BROKEN), last = draw(&t, 2, 0);
@@ -167,14 +153,11 @@ TEST(a_timeline_that_is_gone_is_broken) {
   struct rig r;
   struct rig_child child;
   struct stage t;
-  struct gift gift;
   struct tide_point theirs;
   rig_open(&r, NULL);
   rig_spawn(&child, mortal, &r);
   stage_open(&t, &r);
-  rig_hear(child.from, &gift, sizeof gift);
-  CHECK_OK(tide_session_redeem(t.s, &gift.token, &theirs));
-  theirs.value = gift.value;
+  theirs = rig_hear_promise(&child, t.s);
   /* A choice by what they have never promised is "not retired". */
   struct tide_point chosen = promise(&t, t.timeline), never = theirs;
   never.value = 1000;

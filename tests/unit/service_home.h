@@ -45,6 +45,15 @@ __attribute__((unused)) static void home_open(struct home *h, const char *policy
   home_start(h, policy);
 }
 
+/* What a client hears that connects. */
+__attribute__((unused)) static enum tide_status home_try(const struct home *h) {
+  struct tide_session_params params = {.struct_size = sizeof params, .socket = h->r.path};
+  struct tide_session *session = NULL;
+  enum tide_status status = tide_session_connect(&params, &session, NULL);
+  tide_session_close(session);
+  return status;
+}
+
 /* The service ends by itself, with this status. */
 __attribute__((unused)) static void home_join(struct home *h, enum tide_status status) {
   CHECK(pthread_join(h->thread, NULL) == 0);

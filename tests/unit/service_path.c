@@ -37,6 +37,18 @@ static struct tide_service *make(const struct rig *r) {
   return service;
 }
 
+/* SIGKILL removes no file, but lets go of the lock. */
+static void make_and_kill(const struct rig *r) {
+  fflush(NULL);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    (void)make(r);
+    raise(SIGKILL);
+  }
+  CHECK(waitpid(child, NULL, 0) == child);
+}
+
 static void check_refused(const struct rig *r, const char *why) {
   struct tide_diag diag = {.status = TIDE_OK};
   struct tide_service_params params = {
@@ -75,17 +87,9 @@ TEST(files_of_others_stay) {
   remove_folder(&r);
 }
 
-/* SIGKILL removes no file, but lets go of the lock. */
 TEST(a_killed_service_leaves_what_the_next_one_takes) {
   struct rig r = new_folder();
-  fflush(NULL);
-  pid_t child = fork();
-  CHECK(child >= 0);
-  if (child == 0) {
-    (void)make(&r);
-    raise(SIGKILL);
-  }
-  CHECK(waitpid(child, NULL, 0) == child);
+  make_and_kill(&r);
   CHECK(is_there(r.path) && is_there(lock_of(&r)));
   tide_service_destroy(make(&r));
   remove_folder(&r);
@@ -223,14 +227,7 @@ TEST(where_no_service_listens) {
   struct rig r = new_folder();
   char below[128];
   check_nothing_listens(r.path, TIDE_NOT_FOUND, "No such file or directory");
-  fflush(NULL);
-  pid_t child = fork();
-  CHECK(child >= 0);
-  if (child == 0) {
-    (void)make(&r);
-    raise(SIGKILL);
-  }
-  CHECK(waitpid(child, NULL, 0) == child);
+  make_and_kill(&r);
   check_nothing_listens(r.path, TIDE_LOST, "Connection refused");
   snprintf(below, sizeof below, "%s/socket", r.path);
   check_nothing_listens(below, TIDE_NOT_FOUND, "Not a directory");

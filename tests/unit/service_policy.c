@@ -84,14 +84,6 @@ static void check_channels(struct tide_session *s, unsigned more) {
   CHECK_STATUS(tide_session_create_channel(s, NULL, &channel), TIDE_FULL);
 }
 
-static enum tide_status try_to_connect(const struct home *h) {
-  struct tide_session_params params = {.struct_size = sizeof params, .socket = h->r.path};
-  struct tide_session *session = NULL;
-  enum tide_status status = tide_session_connect(&params, &session, NULL);
-  tide_session_close(session);
-  return status;
-}
-
 TEST(clients_keep_their_limits) {
   struct home h;
   home_open(&h, "default channels 2");
@@ -103,16 +95,16 @@ TEST(clients_keep_their_limits) {
   check_channels(behind, 1);
   check_channels(before, 1);
   set_policy(&h, "default channels 2 denied");
-  CHECK_STATUS(try_to_connect(&h), TIDE_DENIED);
+  CHECK_STATUS(home_try(&h), TIDE_DENIED);
   check_victim(before);
   check_victim(behind);
   set_policy(&h, "default channels 2 connections 2");
-  CHECK_STATUS(try_to_connect(&h), TIDE_FULL);
+  CHECK_STATUS(home_try(&h), TIDE_FULL);
   tide_session_close(behind);
   behind = rig_connect(&h.r, "last");
   check_channels(behind, 2);
   set_policy(&h, "clients 1"); /* of default quotas: less room */
-  CHECK_STATUS(try_to_connect(&h), TIDE_FULL);
+  CHECK_STATUS(home_try(&h), TIDE_FULL);
   tide_session_close(behind);
   tide_session_close(before);
   home_close(&h);

@@ -14,13 +14,8 @@ static const char helper = 1, no_helper = 0;
 /* Makes a promise and hands out a token for it. On request, forks a helper first, which holds a
  * copy of every descriptor, and lives until the test tells it to end. */
 static void promise(const struct rig *r, int in, int out) {
-  struct tide_session *s = rig_connect(r, "owner");
-  struct tide_point timeline, point;
-  struct tide_token token;
+  struct tide_token token = rig_promise(r, "owner");
   char order;
-  CHECK_OK(tide_session_create_future(s, NULL, &timeline));
-  CHECK_OK(tide_session_promise(s, timeline, rig_in(60000), &point));
-  CHECK_OK(tide_session_grant(s, timeline, TIDE_RIGHT_WAIT, &token));
   rig_hear(in, &order, 1);
   if (order == helper && fork() == 0) {
     (void)!read(in, &order, 1);
@@ -33,14 +28,9 @@ static void promise(const struct rig *r, int in, int out) {
 /* Starts an owner, and lets `waiter` have its promise. */
 static struct tide_point promise_of(struct rig_child *owner, const struct rig *r, char with,
                                     struct tide_session *waiter) {
-  struct tide_token token;
-  struct tide_point point;
   rig_spawn(owner, promise, r);
   rig_tell(owner->to, &with, 1);
-  rig_hear(owner->from, &token, sizeof token);
-  CHECK_OK(tide_session_redeem(waiter, &token, &point));
-  point.value = 1;
-  return point;
+  return rig_hear_promise(owner, waiter);
 }
 
 /* Kills the owner; its helper lives on. */

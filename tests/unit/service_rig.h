@@ -207,6 +207,27 @@ __attribute__((unused)) static void rig_hear(int fd, void *data, size_t size) {
     got += (size_t)now;
   }
 }
+/* The owner of a promise, in a process of its own, connects and makes it. Returns a token for it,
+ * for rig_hear_promise of the test. */
+__attribute__((unused)) static struct tide_token rig_promise(const struct rig *r,
+                                                             const char *label) {
+  struct tide_session *s = rig_connect(r, label);
+  struct tide_point timeline, point;
+  struct tide_token token;
+  CHECK_OK(tide_session_create_future(s, NULL, &timeline));
+  CHECK_OK(tide_session_promise(s, timeline, rig_in(60000), &point));
+  CHECK_OK(tide_session_grant(s, timeline, TIDE_RIGHT_WAIT, &token));
+  return token;
+}
+__attribute__((unused)) static struct tide_point rig_hear_promise(const struct rig_child *owner,
+                                                                  struct tide_session *waiter) {
+  struct tide_token token;
+  struct tide_point point;
+  rig_hear(owner->from, &token, sizeof token);
+  CHECK_OK(tide_session_redeem(waiter, &token, &point));
+  point.value = 1;
+  return point;
+}
 __attribute__((unused)) static void rig_end(struct rig_child *child) {
   close(child->to);
   close(child->from);
