@@ -189,6 +189,29 @@ static uint32_t parts_of_type(const struct tide_ir *ir, const struct tide_ir_typ
   return parts;
 }
 
+/* Adds up sizes. Saturates. */
+static uint64_t bytes_of_type(const struct tide_ir *ir, const struct tide_ir_type_record *type) {
+  uint64_t bytes = 0;
+  switch (type->kind) {
+    case TIDE_IR_LLVM_VOID:
+    case TIDE_IR_FUNCTION:
+    case TIDE_IR_LLVM_FUNCTION: return 0;
+    case TIDE_IR_INTEGER: return (type->a + 7) / 8;
+    case TIDE_IR_VECTOR:
+    case TIDE_IR_LLVM_ARRAY:
+      if (__builtin_mul_overflow(tide_ir_type_of(ir, type->a)->bytes, (uint64_t)type->b, &bytes))
+        bytes = UINT64_MAX;
+      return bytes;
+    case TIDE_IR_LLVM_STRUCT:
+      for (uint32_t i = 0; i < type->count; i++)
+        if (__builtin_add_overflow(
+                bytes, tide_ir_type_of(ir, tide_ir_item(ir, type->items, i))->bytes, &bytes))
+          bytes = UINT64_MAX;
+      return bytes;
+    default: return 1;
+  }
+}
+
 static tide_ir_type find_type(struct tide_ir *ir, uint32_t kind, uint32_t a, uint32_t b,
                               const uint32_t *items, size_t count) {
   struct tide_ir_hash *table = &ir->tables->type_hash;
@@ -204,8 +227,10 @@ static tide_ir_type find_type(struct tide_ir *ir, uint32_t kind, uint32_t a, uin
   uint32_t first = keep_items(ir, items, count);
   tide_ir_type type = first ? tide_chunks_add(&ir->types, 1, true) : 0;
   if (!type) return tide_ir_give_up(ir, TIDE_NOMEM);
-  struct tide_ir_type_record record = {kind, a, b, first, (uint32_t)count, 0};
+  struct tide_ir_type_record record = {
+      .kind = kind, .a = a, .b = b, .items = first, .count = (uint32_t)count};
   record.parts = parts_of_type(ir, &record);
+  record.bytes = bytes_of_type(ir, &record);
   *(struct tide_ir_type_record *)tide_chunks_at(&ir->types, type) = record;
   insert_entry(table, hash, type);
   table->count++;

@@ -46,6 +46,9 @@ typedef uint32_t tide_ir_location;
 #define TIDE_IR_PARTS_MAX (1u << 20) /* of an attribute or a type, beyond the bytes of the text */
 #define TIDE_IR_ERRORS_MAX 20        /* errors, and warnings, that a sink gets */
 #define TIDE_IR_TEXT_MAX 0x7ffffff0u
+/* Of a type. LLVM counts a type's bits in 64 bits, and the size of a larger type wraps. The rest is
+ * for padding. */
+#define TIDE_IR_BYTES_LOG2 48
 
 /* ---- records ------------------------------------------------------------------------ */
 
@@ -113,6 +116,7 @@ struct tide_ir_type_record {
   uint32_t items; /* the first of `count`, in ir->items */
   uint32_t count;
   uint32_t parts; /* how many types it has when it is spelled out; at most UINT32_MAX */
+  uint64_t bytes; /* its size in memory without padding, at least; at most UINT64_MAX */
 };
 
 enum tide_ir_attr_kind {

@@ -306,8 +306,15 @@ static tide_ir_type bang_type(struct tide_parser *parser) {
   return type;
 }
 
+/* Checks the type that began at `start`. */
+static bool fits_memory(struct tide_parser *parser, tide_ir_type type, uint32_t start) {
+  if (tide_ir_type_of(parser->ir, type)->bytes <= (uint64_t)1 << TIDE_IR_BYTES_LOG2) return true;
+  return tide_ir_error(parser->ir, start + 1, "a type of more than 2^%d bytes", TIDE_IR_BYTES_LOG2);
+}
+
 tide_ir_type tide_parse_type(struct tide_parser *parser) {
   tide_ir_type type = 0;
+  uint32_t start = parser->token.start;
   if (!tide_deeper(parser)) return 0;
   switch (parser->token.kind) {
     case TIDE_TOKEN_WORD: type = word_type(parser); break;
@@ -316,7 +323,10 @@ tide_ir_type tide_parse_type(struct tide_parser *parser) {
     default: tide_missing(parser, "a type"); break;
   }
   parser->depth--;
-  return tide_fits_parts(parser, tide_ir_type_of(parser->ir, type)->parts) ? type : 0;
+  return tide_fits_parts(parser, tide_ir_type_of(parser->ir, type)->parts) &&
+                 fits_memory(parser, type, start)
+             ? type
+             : 0;
 }
 
 bool tide_parse_type_list(struct tide_parser *parser) {

@@ -182,18 +182,27 @@ static bool hand_out(struct tide_parser *parser, struct tide_name name) {
   return outer != NULL;
 }
 
+/* Reports the names that no region around this one can define, in the order of the text. */
+static bool check_defined(struct tide_parser *parser, bool outermost) {
+  struct tide_scope *scope = &parser->scope;
+  bool good = true;
+  for (uint32_t i = scope->region; i < scope->names.count; i++) {
+    const struct tide_name *name = name_of(scope, i);
+    if (!name->count && (outermost || parser->text[name->at] == '^'))
+      good = report_undeclared(parser, name);
+  }
+  return good;
+}
+
 bool tide_scope_close(struct tide_parser *parser, struct tide_scope_mark mark) {
   struct tide_scope *scope = &parser->scope;
-  bool outermost = scope->isolated == scope->region, good = true;
+  bool outermost = scope->isolated == scope->region, good = check_defined(parser, outermost);
   uint32_t from = scope->region;
   struct tide_stack *kept = &parser->names; /* offset and forwards of each name to hand out */
   size_t base = kept->count;
   while (scope->names.count > from) {
     struct tide_name name = *name_of(scope, scope->names.count - 1);
-    bool defined = name.count != 0;
-    if (!defined && (outermost || parser->text[name.at] == '^'))
-      good = report_undeclared(parser, &name);
-    else if (!defined)
+    if (!name.count && !outermost && parser->text[name.at] != '^')
       good = tide_push(parser, kept, name.at) && tide_push(parser, kept, name.value) && good;
     drop_name(parser);
   }

@@ -1,6 +1,7 @@
 /* Messages on the terminal, and the signals that the user sends. */
 #include "tool/tool.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -61,8 +62,15 @@ void tide_tool_finding_at(const char *file, const struct tide_finding *finding) 
   pthread_mutex_unlock(&lock);
 }
 
+static bool shows_progress(void) {
+  int error = errno;
+  bool terminal = isatty(STDERR_FILENO) != 0;
+  errno = error; /* else a caller's failure would read "Inappropriate ioctl for device" */
+  return terminal;
+}
+
 void tide_tool_progress(const char *format, ...) {
-  if (!isatty(STDERR_FILENO)) return;
+  if (!shows_progress()) return;
   va_list list;
   va_start(list, format);
   pthread_mutex_lock(&lock);

@@ -144,6 +144,8 @@ bounded() { # name, wanted, options
 bounded errors_20 20
 bounded errors_3 3 --errors 3
 bounded errors_all 5000 --errors 0
+name=errors_first got=$("$TIDEMARK" mods check --errors 3 "$work/many.mlir" 2>&1 | sed -n 's/.*many.mlir:\([0-9]*\):[0-9]*: error.*/\1/p' | tr '\n' ' ')
+[ "$got" = '2 3 4 ' ] && echo "PASS $name" || fail "the errors are those of lines $got"
 says errors_more 1 '4980 more errors' "$TIDEMARK" mods check "$work/many.mlir"
 says errors_wrong 2 'not one of its values' "$TIDEMARK" mods check --errors some "$work/many.mlir"
 # bomb SIGIL FIRST BEFORE BETWEEN BEHIND: aliases of eight each, seven levels.

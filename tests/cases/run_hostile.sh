@@ -107,6 +107,8 @@ mkfifo pipe
 failed trace_to_pipe "cannot write 'pipe': it is no regular file" $?
 "$TIDEMARK" generate image pipe --size 9x9 2>err
 failed image_to_pipe "cannot write 'pipe': it is no regular file" $?
+(ulimit -f 1 && "$TIDEMARK" generate image full.raw --size 300x300 2>err)
+failed image_no_space "cannot write 'full.raw': File too large" $?
 if [ -p pipe ]; then pass pipe_is_spared; else fail pipe_is_spared "it is a file now"; fi
 "$TIDEMARK" run own.tide --set turns=0 --trace ./own.tide >said 2>err
 failed trace_over_program 'trace ./own.tide: the program is in this file, or uses it' $?

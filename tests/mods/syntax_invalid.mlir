@@ -58,6 +58,20 @@ module attributes {a = 99999999999999999999 : i64} {
 
 // -----
 
+// 2^64 bytes, and 2^64 + 64: LLVM's sizes wrap to 0, and to 64.
+// expected-error@+1 {{a type of more than 2^48 bytes}}
+llvm.mlir.global internal @a() {addr_space = 3 : i32} : !llvm.array<65536 x array<65536 x array<65536 x array<65536 x i8>>>>
+// expected-error@+1 {{a type of more than 2^48 bytes}}
+llvm.mlir.global internal @b() {addr_space = 3 : i32} : !llvm.array<64 x array<5 x array<107367629 x array<536903681 x i8>>>>
+// expected-error@+1 {{a type of more than 2^48 bytes}}
+llvm.mlir.global internal @c() : !llvm.array<4294967295 x struct<(array<131072 x i8>, array<4294967295 x vector<4294967295xi64>>)>>
+// expected-error@+1 {{a type of more than 2^48 bytes}}
+llvm.func @d(!llvm.ptr, !llvm.struct<(array<4294967295 x i64>, array<65536 x array<4294967295 x i8>>)>)
+
+llvm.mlir.global internal @most() : !llvm.array<65536 x array<65536 x array<65536 x i8>>>
+
+// -----
+
 func.func @f(%a: i32) {
   // expected-error@+1 {{attribute 'predicate' is given twice}}
   %0 = "arith.cmpi"(%a, %a) <{predicate = 0 : i64}> {note = 2 : i64, predicate = 1 : i64} : (i32, i32) -> i1
