@@ -39,8 +39,12 @@ static void free_compound(struct tide_compound *compound, struct tide_fired *fir
   struct tide_points *points = compound->points;
   if (tide_slot_defer(points, compound->slot)) return;
   free_name(compound, fired);
-  if (compound->client) compound->client->stats.timelines--;
-  else points->orphans--, points->orphan_compound_count--;
+  if (compound->client) {
+    compound->client->stats.timelines--;
+  } else {
+    points->orphans--;
+    points->orphan_compound_count--;
+  }
   tide_list_remove(&compound->link);
   tide_pending_forget_all_locked(compound->unmet.timeline);
   tide_timeline_release(compound->unmet.timeline);
