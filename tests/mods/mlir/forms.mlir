@@ -76,3 +76,26 @@ func.func @f(%a: index, %x: f32) {
   }
   return
 }
+
+// -----
+// accepted
+func.func @f(%a: i32, %t: tf32) -> f32 {
+  %0 = arith.bitcast %a : i32 to tf32
+  %1 = arith.bitcast %t : tf32 to f32
+  %2 = arith.truncf %t : tf32 to bf16
+  return %1 : f32
+}
+
+// -----
+// refused: operand type 'i19' and result type 'tf32' are cast incompatible
+func.func @f(%a: i19) {
+  %0 = arith.bitcast %a : i19 to tf32
+  return
+}
+
+// -----
+// refused: result type 'f32' must be wider than operand type 'tf32'
+func.func @f(%t: tf32) {
+  %0 = arith.extf %t : tf32 to f32
+  return
+}
