@@ -146,7 +146,9 @@ static bool to_integer(int64_t *out, double value, unsigned cut, bool is_unsigne
   return true;
 }
 
+/* Rounds to a narrower type. As any arithmetic, this makes a signalling NaN quiet. */
 static float round_to(float value, unsigned kind) {
+  if (value != value) value = tide_exec_f32(tide_exec_of_f32(value) | 0x400000);
   if (kind == TIDE_IR_F16) return tide_exec_from_f16(tide_exec_to_f16(value));
   if (kind == TIDE_IR_BF16) return tide_exec_from_bf16(tide_exec_to_bf16(value));
   return tide_exec_to_tf32(value);
