@@ -166,18 +166,31 @@ static void cast_floats(struct tide_exec_translator *t, tide_ir_op op, uint32_t 
   round_to(t, op, made.d, to);
 }
 
+/* Reinterprets the bits of a float, which a slot holds as those of its f32 or f64. */
 static void cast_bits(struct tide_exec_translator *t, tide_ir_op op) {
   uint32_t kind;
+  uint64_t align;
   tide_ir_type from = tide_exec_operand_type(t, op, 0), to = tide_exec_result_type(t, op);
-  enum tide_exec_cell cell;
-  struct tide_exec_instruction made = {
-      .code = TIDE_EXEC_MOVE, .d = tide_exec_result(t, op), .a = tide_exec_use(t, op, 0)};
-  bool to_float = is_float(t->ir, to, &kind), from_float = is_float(t->ir, from, &kind);
-  if (to_float != from_float && tide_exec_cell_of(t->ir, to_float ? to : from, &cell)) {
-    made.code = to_float ? TIDE_EXEC_BITS_TO : TIDE_EXEC_BITS_FROM;
-    made.w = (uint16_t)cell;
+  bool from_float = is_float(t->ir, from, &kind), to_float = is_float(t->ir, to, &kind);
+  enum tide_exec_cell from_cell, to_cell;
+  int16_t d = tide_exec_result(t, op), a = tide_exec_use(t, op, 0);
+  if (from == to || (!from_float && !to_float)) {
+    tide_exec_emit(t, op, (struct tide_exec_instruction){I(MOVE), d, a, 0, 0, 0, 0});
+    return;
   }
-  tide_exec_emit(t, op, made);
+  if (!tide_exec_cell_of(t->ir, from, &from_cell) || !tide_exec_cell_of(t->ir, to, &to_cell) ||
+      tide_exec_size_of(t->ir, from, &align) != tide_exec_size_of(t->ir, to, &align)) {
+    tide_exec_refuse(t, op, "casts between types of different widths");
+    return;
+  }
+  if (from_float) {
+    tide_exec_emit(
+        t, op, (struct tide_exec_instruction){I(BITS_FROM), d, a, 0, 0, (uint16_t)from_cell, 0});
+    a = d;
+  }
+  if (to_float)
+    tide_exec_emit(t, op,
+                   (struct tide_exec_instruction){I(BITS_TO), d, a, 0, 0, (uint16_t)to_cell, 0});
 }
 
 /* Casts between integers, indices and pointers. */

@@ -102,6 +102,8 @@ static bool shift_integer(int64_t *out, unsigned code, int64_t a, int64_t b, uns
 static const char *undefined_reason(const struct tide_exec_instruction *i, int64_t divisor) {
   if (i->code == TIDE_EXEC_SHL || i->code == TIDE_EXEC_SHR_S || i->code == TIDE_EXEC_SHR_U)
     return "shifts by the width of its type or more, which is undefined";
+  if (i->code == TIDE_EXEC_F_TO_S || i->code == TIDE_EXEC_F_TO_U)
+    return "casts a value that doesn't fit into its type, which is undefined";
   if (!is_division(i->code)) return NULL;
   return divisor ? "divides the smallest number by -1, which overflows: undefined"
                  : "divides by zero";
@@ -134,21 +136,19 @@ static double remainder_of(double a, double b) {
   return tide_exec_f64(tide_exec_of_f64(left) | sign);
 }
 
-static int64_t to_integer(double value, unsigned cut, bool is_unsigned) {
-  double limit = is_unsigned ? 2.0 : 1.0;
-  limit *= (double)((uint64_t)1 << (63 - cut));
-  if (value != value) return 0;
-  if (is_unsigned) {
-    if (value <= 0) return 0;
-    if (value >= limit) return -1;
-    return tide_exec_narrow((uint64_t)value, cut);
-  }
-  if (value >= limit) return (int64_t)(~(uint64_t)0 >> 1 >> cut);
-  if (value < -limit) value = -limit;
-  return (int64_t)value;
+/* False: the integer part does not fit into the type, or the value is NaN; MLIR leaves the result
+ * undefined. */
+static bool to_integer(int64_t *out, double value, unsigned cut, bool is_unsigned) {
+  double limit = (is_unsigned ? 2.0 : 1.0) * (double)((uint64_t)1 << (63 - cut));
+  double least = is_unsigned ? 0 : -limit;
+  if (!(value < limit && (value >= least || value > least - 1))) return false;
+  *out = is_unsigned && value > 0 ? tide_exec_narrow((uint64_t)value, cut) : (int64_t)value;
+  return true;
 }
 
+/* Rounds to a narrower type. As any arithmetic, this makes a signalling NaN quiet. */
 static float round_to(float value, unsigned kind) {
+  if (value != value) value = tide_exec_f32(tide_exec_of_f32(value) | 0x400000);
   if (kind == TIDE_IR_F16) return tide_exec_from_f16(tide_exec_to_f16(value));
   if (kind == TIDE_IR_BF16) return tide_exec_from_bf16(tide_exec_to_bf16(value));
   return tide_exec_to_tf32(value);
@@ -184,7 +184,8 @@ static inline bool index_pointer(int64_t *out, uint64_t pointer, int64_t index, 
   return !__builtin_mul_overflow(index, size, &by) && step_pointer(out, pointer, by);
 }
 
-/* Executes simple but infrequent instructions. False: another instruction. */
+/* Executes simple but infrequent instructions. False: another instruction, or a result that is
+ * undefined. */
 static bool run_seldom(int64_t *f, const struct tide_exec_instruction *i) {
   int64_t a = f[i->a], b = f[i->b];
   float x = tide_exec_f32(a), y = tide_exec_f32(b);
@@ -225,8 +226,8 @@ static bool run_seldom(int64_t *f, const struct tide_exec_instruction *i) {
       break;
     }
     case TIDE_EXEC_U_TO_F64: f[i->d] = tide_exec_of_f64((double)tide_exec_unsigned(a, i->w)); break;
-    case TIDE_EXEC_F_TO_S: f[i->d] = to_integer(i->imm ? p : (double)x, i->w, false); break;
-    case TIDE_EXEC_F_TO_U: f[i->d] = to_integer(i->imm ? p : (double)x, i->w, true); break;
+    case TIDE_EXEC_F_TO_S: return to_integer(&f[i->d], i->imm ? p : (double)x, i->w, false);
+    case TIDE_EXEC_F_TO_U: return to_integer(&f[i->d], i->imm ? p : (double)x, i->w, true);
     case TIDE_EXEC_BITS_FROM: f[i->d] = bits_from(a, i->w); break;
     case TIDE_EXEC_BITS_TO: f[i->d] = bits_to(a, i->w); break;
     case TIDE_EXEC_STATE_NEXT: {

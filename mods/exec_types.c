@@ -134,9 +134,17 @@ static uint32_t round_bits(uint32_t value, unsigned bits) {
 
 static bool is_nan(uint32_t bits) { return (bits & 0x7fffffff) > 0x7f800000; }
 
+/* Returns the highest `kept` bits of a NaN's fraction, so that a NaN which was widened comes back
+ * bit by bit. */
+static uint32_t payload_of(uint32_t bits, unsigned kept) {
+  uint32_t payload = (bits & 0x7fffff) >> (23 - kept);
+  return payload ? payload : 1u << (kept - 1);
+}
+
 uint16_t tide_exec_to_bf16(float value) {
   uint32_t bits = (uint32_t)tide_exec_of_f32(value);
-  return (uint16_t)((is_nan(bits) ? bits | 0x400000 : round_bits(bits, 16)) >> 16);
+  if (is_nan(bits)) return (uint16_t)((bits >> 16 & 0xff80) | payload_of(bits, 7));
+  return (uint16_t)(round_bits(bits, 16) >> 16);
 }
 
 float tide_exec_to_tf32(float value) {
@@ -156,7 +164,7 @@ float tide_exec_from_f16(uint16_t bits) {
 uint16_t tide_exec_to_f16(float value) {
   uint32_t bits = (uint32_t)tide_exec_of_f32(value), sign = bits >> 16 & 0x8000;
   uint32_t rest = bits & 0x7fffffff;
-  if (is_nan(bits)) return (uint16_t)(sign | 0x7e00);
+  if (is_nan(bits)) return (uint16_t)(sign | 0x7c00 | payload_of(bits, 10));
   if (rest >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* rounds to 65536 or more */
   if (rest >= 0x38800000) return (uint16_t)(sign | ((round_bits(rest, 13) >> 13) - (112u << 10)));
   /* Below 2^-14: adding 0.5 leaves the result's bits, rounded, at the end. */

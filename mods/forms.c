@@ -38,7 +38,7 @@ static bool enum_attr(struct tide_parser *parser, tide_ir_string name, const cha
   return tide_add_attr(parser, name, tide_ir_attr_opaque(parser->ir, text, out.length, 0));
 }
 
-/* `overflow<nsw>` or `fastmath<fast>` */
+/* `overflow<nsw>` or `fastmath<fast>`, where the operation has such flags. */
 static bool parse_flags(struct tide_parser *parser, const struct tide_op_state *op) {
   char words[128];
   struct tide_text text;
@@ -47,7 +47,11 @@ static bool parse_flags(struct tide_parser *parser, const struct tide_op_state *
   bool llvm = tide_ir_ops[op->kind].name[0] == 'l';
   bool overflow = tide_is_word(parser, "overflow");
   enum tide_flags flags = overflow ? TIDE_FLAGS_OVERFLOW : TIDE_FLAGS_FASTMATH;
-  if (!overflow && !tide_is_word(parser, "fastmath")) return true;
+  tide_ir_string name = overflow ? TIDE_NAME_OVERFLOW_FLAGS
+                        : llvm   ? TIDE_NAME_FASTMATH_FLAGS
+                                 : TIDE_NAME_FASTMATH;
+  if ((!overflow && !tide_is_word(parser, "fastmath")) || !tide_ir_owns(op->kind, name))
+    return true;
   tide_advance(parser);
   if (parser->token.kind != '<') return tide_expect(parser, '<', "'<'");
   uint32_t start = parser->token.end, end = start;
@@ -64,11 +68,7 @@ static bool parse_flags(struct tide_parser *parser, const struct tide_op_state *
   tide_flags_print(flags, bits, &text);
   const char *prefix = overflow ? (llvm ? "llvm.overflow<" : "arith.overflow<")
                                 : (llvm ? "llvm.fastmath<" : "arith.fastmath<");
-  return enum_attr(parser,
-                   overflow ? TIDE_NAME_OVERFLOW_FLAGS
-                   : llvm   ? TIDE_NAME_FASTMATH_FLAGS
-                            : TIDE_NAME_FASTMATH,
-                   prefix, words, text.length);
+  return enum_attr(parser, name, prefix, words, text.length);
 }
 
 /* ---- operands and one type ---- */
@@ -117,7 +117,8 @@ static bool parse_rounding(struct tide_parser *parser, const struct tide_op_stat
 }
 
 static bool parse_cast(struct tide_parser *parser, struct tide_op_state *op) {
-  if (!tide_parse_use(parser) || !parse_rounding(parser, op) || !tide_parse_attr_dict(parser))
+  if (!tide_parse_use(parser) || !parse_rounding(parser, op) || !parse_flags(parser, op) ||
+      !tide_parse_attr_dict(parser))
     return false;
   tide_ir_type from = parse_colon_type(parser), to;
   if (!from || !tide_expect_word(parser, "to") || !(to = tide_parse_type(parser))) return false;

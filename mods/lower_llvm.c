@@ -53,13 +53,16 @@ static const struct {
     {TIDE_OP_ARITH_MAXIMUMF, "llvm.intr.maximum"}, {TIDE_OP_ARITH_MINIMUMF, "llvm.intr.minimum"},
     {TIDE_OP_ARITH_MAXNUMF, "llvm.intr.maxnum"},   {TIDE_OP_ARITH_MINNUMF, "llvm.intr.minnum"}};
 
-/* Renames #arith.fastmath<…> to #llvm.fastmath<…>. Drops overflow flags, which are only hints. */
+/* Renames #arith.fastmath<…> to #llvm.fastmath<…>, where the operation of LLVM has such flags.
+ * Drops overflow flags, which are only hints. */
 static void convert_flags(struct tide_ir *ir, tide_ir_op op) {
   static const char old[] = "#arith.fastmath";
   tide_ir_attr attr = tide_ir_get(ir, op, TIDE_NAME_FASTMATH);
+  unsigned kind = tide_ir_op_kind(ir, op);
   tide_ir_set(ir, op, TIDE_NAME_OVERFLOW_FLAGS, 0);
   if (!attr) return;
   tide_ir_set(ir, op, TIDE_NAME_FASTMATH, 0);
+  if (kind < TIDE_IR_KINDS && !tide_ir_owns(kind, TIDE_NAME_FASTMATH_FLAGS)) return;
   const struct tide_ir_attr_record *record = tide_ir_attr_of(ir, attr);
   size_t length;
   if (record->kind != TIDE_IR_ATTR_OPAQUE) return;

@@ -28,7 +28,7 @@ static list predicate_float[] = {MUST(PREDICATE, I64), MAY(FASTMATH, FASTMATH),
                                  MAY(FASTMATH_FLAGS, FASTMATH), END};
 static list fastmath[] = {MAY(FASTMATH, FASTMATH), END};
 static list fastmath_flags[] = {MAY(FASTMATH_FLAGS, FASTMATH), END};
-static list rounding[] = {MAY(ROUNDING, ROUNDING), END};
+static list rounding[] = {MAY(ROUNDING, ROUNDING), MAY(FASTMATH, FASTMATH), END};
 static list segments[] = {MUST(OPERAND_SEGMENTS, DENSE), END};
 static list llvm_func[] = {
     MUST(SYM_NAME, STRING), MUST(FUNCTION_TYPE, TYPE), MAY(LINKAGE, LINKAGE),

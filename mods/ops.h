@@ -111,4 +111,12 @@ struct tide_ir_op_info {
 /* Indexed by kind, below TIDE_IR_KINDS. */
 extern const struct tide_ir_op_info tide_ir_ops[TIDE_IR_KINDS];
 
+/* True if an attribute of that name is one of the operation's own. Elsewhere the name has no
+ * meaning, and no word in a custom form. */
+static inline bool tide_ir_owns(unsigned kind, uint32_t name) {
+  const struct tide_ir_attribute_info *own = tide_ir_ops[kind].attributes;
+  while (own->name && own->name != name) own++;
+  return own->name != 0;
+}
+
 #endif

@@ -82,7 +82,7 @@ OP(ARITH_SITOFP, "arith.sitofp", "n>f", 0, 0, CAST, none)
 OP(ARITH_UITOFP, "arith.uitofp", "n>f", 0, 0, CAST, none)
 OP(ARITH_FPTOSI, "arith.fptosi", "f>n", 0, 0, CAST, none)
 OP(ARITH_FPTOUI, "arith.fptoui", "f>n", 0, 0, CAST, none)
-OP(ARITH_EXTF, "arith.extf", "f>f", 0, 0, CAST, none)
+OP(ARITH_EXTF, "arith.extf", "f>f", 0, 0, CAST, fastmath)
 OP(ARITH_TRUNCF, "arith.truncf", "f>f", 0, 0, CAST, rounding)
 OP(ARITH_BITCAST, "arith.bitcast", "v>v", 0, 0, CAST, none)
 

@@ -16,12 +16,28 @@ static void put_dict(struct tide_printer *printer, tide_ir_op op, const uint32_t
   tide_put_dict(printer, " ", record_of(printer, op)->attributes, hidden);
 }
 
-static void put_flags(struct tide_printer *printer, tide_ir_op op, const char *word,
-                      tide_ir_string name) {
+static void put_flag_words(struct tide_printer *printer, tide_ir_op op, const char *word,
+                           tide_ir_string name) {
   size_t length;
   const char *text = tide_enum_word(printer->ir, op, name, &length);
   if (!text || (length == 4 && memcmp(text, "none", 4) == 0)) return;
   tide_putf(printer, " %s<%.*s>", word, (int)length, text);
+}
+
+/* Prints the operation's own flags as words, and the dictionary without them and `hidden`, which
+ * may be 0. */
+static void put_flags_and_dict(struct tide_printer *printer, tide_ir_op op, tide_ir_string hidden) {
+  static const struct {
+    const char *word;
+    uint32_t name;
+  } flags[] = {{"overflow", TIDE_NAME_OVERFLOW_FLAGS}, {"fastmath", TIDE_NAME_FASTMATH}};
+  uint32_t all[4] = {hidden}, count = hidden != 0;
+  for (size_t i = 0; i < 2; i++) {
+    if (!tide_ir_owns(tide_ir_op_kind(printer->ir, op), flags[i].name)) continue;
+    put_flag_words(printer, op, flags[i].word, flags[i].name);
+    all[count++] = flags[i].name;
+  }
+  put_dict(printer, op, all);
 }
 
 static void put_symbol_of(struct tide_printer *printer, tide_ir_op op, tide_ir_string name) {
@@ -33,18 +49,14 @@ static void put_symbol_of(struct tide_printer *printer, tide_ir_op op, tide_ir_s
 /* ---- operands and types ---- */
 
 static void put_binary(struct tide_printer *printer, tide_ir_op op) {
-  static const uint32_t hidden[] = {TIDE_NAME_OVERFLOW_FLAGS, TIDE_NAME_FASTMATH, 0};
   tide_puts(printer, " ");
   tide_put_operands(printer, op, 0, record_of(printer, op)->operand_count);
-  put_flags(printer, op, "overflow", TIDE_NAME_OVERFLOW_FLAGS);
-  put_flags(printer, op, "fastmath", TIDE_NAME_FASTMATH);
-  put_dict(printer, op, hidden);
+  put_flags_and_dict(printer, op, 0);
   tide_puts(printer, " : ");
   tide_put_type(printer, result_type(printer, op));
 }
 
 static void put_compare(struct tide_printer *printer, tide_ir_op op) {
-  static const uint32_t hidden[] = {TIDE_NAME_PREDICATE, TIDE_NAME_FASTMATH, 0};
   unsigned kind = tide_ir_op_kind(printer->ir, op);
   bool floats = kind == TIDE_OP_ARITH_CMPF || kind == TIDE_OP_LLVM_FCMP;
   bool llvm = kind == TIDE_OP_LLVM_ICMP || kind == TIDE_OP_LLVM_FCMP;
@@ -53,8 +65,7 @@ static void put_compare(struct tide_printer *printer, tide_ir_op op) {
   bool mark = llvm && floats && (place == 0 || place == TIDE_FLOAT_PREDICATES - 1);
   tide_putf(printer, llvm ? " \"%s%s\" " : " %s%s, ", mark ? "_" : "", word);
   tide_put_operands(printer, op, 0, 2);
-  put_flags(printer, op, "fastmath", TIDE_NAME_FASTMATH);
-  put_dict(printer, op, hidden);
+  put_flags_and_dict(printer, op, TIDE_NAME_PREDICATE);
   tide_puts(printer, " : ");
   tide_put_type(printer, tide_print_operand_type(printer, op, 0));
 }
@@ -79,14 +90,13 @@ static void put_operands_form(struct tide_printer *printer, tide_ir_op op) {
 }
 
 static void put_cast(struct tide_printer *printer, tide_ir_op op) {
-  static const uint32_t hidden[] = {TIDE_NAME_ROUNDING, 0};
   bool rounded = tide_ir_op_kind(printer->ir, op) == TIDE_OP_ARITH_TRUNCF;
   tide_puts(printer, " ");
   tide_put_operand(printer, op, 0);
   if (rounded && tide_ir_has(printer->ir, op, TIDE_NAME_ROUNDING))
     tide_putf(printer, " %s",
               tide_roundings[tide_ir_get_integer(printer->ir, op, TIDE_NAME_ROUNDING, 0)]);
-  put_dict(printer, op, rounded ? hidden : NULL);
+  put_flags_and_dict(printer, op, rounded ? TIDE_NAME_ROUNDING : 0);
   tide_puts(printer, " : ");
   tide_put_operand_types(printer, op, 0, 1);
   tide_puts(printer, " to ");

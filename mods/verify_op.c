@@ -13,7 +13,7 @@ static tide_ir_type result_type(const struct tide_ir *ir, tide_ir_op op) {
 }
 
 static unsigned width_of(const struct tide_ir *ir, tide_ir_type type) {
-  static const unsigned floats[] = {16, 16, 19, 32, 64};
+  static const unsigned floats[] = {16, 16, 32, 32, 64}; /* MLIR 19 has tf32 in 32 bits */
   const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
   if (record->kind == TIDE_IR_INTEGER) return record->a;
   return record->kind == TIDE_IR_FLOAT ? floats[record->a] : 0;

@@ -49,6 +49,14 @@ const char *tide_tool_hint(const struct tide_suggestion *suggestion, const char 
   return out_hint->text;
 }
 
+const char *tide_tool_option_hint(const char *word, const char *const *options) {
+  static struct tide_tool_hint hint;
+  struct tide_suggestion suggestion = tide_tool_mistyped(word, strlen(word));
+  for (; *options; options++)
+    tide_suggestion_offer(&suggestion, *options + 2, strlen(*options + 2));
+  return tide_tool_hint(&suggestion, "--", &hint);
+}
+
 static int unknown_option(const struct tide_tool_usage *usage, const char *word, size_t length) {
   struct tide_suggestion suggestion = tide_tool_mistyped(word, length);
   struct tide_tool_hint hint;

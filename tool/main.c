@@ -8,7 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-int patterns_command(int argc, char **argv); /* benchmarks/patterns/command.c */
+/* benchmarks/patterns/command.c */
+int patterns_command(int argc, char **argv, tide_tool_hint_of_option *hint);
+
+static int run_patterns(int argc, char **argv) {
+  return patterns_command(argc, argv, tide_tool_option_hint);
+}
 
 static const struct {
   const char *name, *summary;
@@ -21,8 +26,7 @@ static const struct {
     {"fmt", "lays a program out in its one way", tide_tool_fmt},
     {"generate", "makes an image to run programs on", tide_tool_generate},
     {"demo", "runs an example of several processes", tide_tool_demo},
-    {"patterns", "runs ways of waiting for data on ten patterns of communication",
-     patterns_command},
+    {"patterns", "runs ways of waiting for data on ten patterns of communication", run_patterns},
     {"serve", "orders the work of other processes", tide_tool_serve},
     {"mods", "checks, lowers and runs persistent kernels written in MLIR's syntax", tide_tool_mods},
     {"vulkan", "runs an unmodified Vulkan program in other orders; explains and audits its waits",

@@ -84,6 +84,10 @@ struct tide_suggestion tide_tool_mistyped(const char *word, size_t length);
 /* Returns " (did you mean --check?)", or "" if no candidate is near; it lives in *out_hint. */
 const char *tide_tool_hint(const struct tide_suggestion *suggestion, const char *dashes,
                            struct tide_tool_hint *out_hint);
+/* Returns the hint for a mistyped option of a command that reads its own command line; `options`
+ * ends with NULL. The text is valid until the next call. */
+typedef const char *tide_tool_hint_of_option(const char *word, const char *const *options);
+tide_tool_hint_of_option tide_tool_option_hint;
 
 /* Reads bytes: "12", "64K", "2G". False if the text is no size. */
 bool tide_tool_parse_size(const char *text, uint64_t *out_size);

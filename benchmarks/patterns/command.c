@@ -181,10 +181,10 @@ static void list(void) {
     printf("%-10s %s\n", gpu_ways[i].name, gpu_ways[i].summary);
 }
 
-int patterns_command(int argc, char **argv) {
+int patterns_command(int argc, char **argv, patterns_hint *hint) {
   struct options o;
   bool good = true, first = true;
-  if (!patterns_read_options(argc, argv, &o)) return 2;
+  if (!patterns_read_options(argc, argv, hint, &o)) return 2;
   if (o.help) return 0;
   if (o.list) return list(), 0;
   if (o.report) return report_write(&o);

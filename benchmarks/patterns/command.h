@@ -20,10 +20,13 @@ struct options {
   uint32_t gpu_ways;   /* bits: which of them */
 };
 
+/* Returns text to append to what is said of an unknown option; `options` ends with NULL. */
+typedef const char *patterns_hint(const char *word, const char *const *options);
+
 /* False: what is wrong has been said. */
-bool patterns_read_options(int argc, char **argv, struct options *out_options);
+bool patterns_read_options(int argc, char **argv, patterns_hint *hint, struct options *out_options);
 
 /* What the tool calls: 0, 1 when a check failed, 2 for a wrong command line. */
-int patterns_command(int argc, char **argv);
+int patterns_command(int argc, char **argv, patterns_hint *hint);
 
 #endif

@@ -172,15 +172,31 @@ static bool take_xi(const char *value, struct options *o) {
   return true;
 }
 
+/* All options: FLAGS without a value, then those with one. */
+enum { FLAGS = 5 };
+static const char *const names[] = {"--json",   "--list",      "--quick",   "--shared", "--help",
+                                    "--way",    "--consumers", "--produce", "--work",   "--message",
+                                    "--limit",  "--cycles",    "--seed",    "--model",  "--access",
+                                    "--n0",     "--n1",        "--xi",      "--slice",  "--report",
+                                    "--rounds", "--device",    "--driver",  NULL};
+
 /* What takes a value; NULL: nothing of this name does. */
 static const char *option_name(const char *name) {
-  static const char *const names[] = {
-      "--way",    "--consumers", "--produce", "--work",   "--message", "--limit",
-      "--cycles", "--seed",      "--model",   "--access", "--n0",      "--n1",
-      "--xi",     "--slice",     "--report",  "--rounds", "--device",  "--driver"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(name, names[i]) == 0) return names[i];
+  for (const char *const *at = names + FLAGS; *at; at++)
+    if (strcmp(name, *at) == 0) return *at;
   return NULL;
+}
+
+static bool is_flag(const char *name) {
+  for (size_t i = 0; i < FLAGS; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
+}
+
+static bool unknown_option(const char *name, patterns_hint *hint) {
+  char text[160];
+  snprintf(text, sizeof text, "there is no option %%s%s", hint(name, names));
+  return wrong(text, name);
 }
 
 static bool take_folder(struct options *o, const char *value) {
@@ -254,7 +270,8 @@ static void add_defaults(struct options *o) {
   for (size_t i = 0; i < pattern_count; i++) o->patterns[o->pattern_count++] = patterns[i];
 }
 
-bool patterns_read_options(int argc, char **argv, struct options *out_options) {
+bool patterns_read_options(int argc, char **argv, patterns_hint *hint,
+                           struct options *out_options) {
   struct options *o = out_options;
   *o = (struct options){.settings = {.consumers = 16,
                                      .us = {100, 100, 100},
@@ -281,7 +298,7 @@ bool patterns_read_options(int argc, char **argv, struct options *out_options) {
     } else if (!value && read_flag(name, o)) {
       continue;
     } else if (!option_name(name)) {
-      return wrong("there is no option %s", argv[i]);
+      return is_flag(name) ? wrong("%s takes no value", name) : unknown_option(name, hint);
     } else if (!value && ++i == argc) {
       return wrong("%s needs a value", name);
     } else if (!take_option(name, value ? value : argv[i], o)) {

@@ -173,8 +173,10 @@ struct outcome {
   char folder[4096];
 };
 
-/* False: it has said why. */
-bool read_options(int argc, char **argv, struct options *out_options);
+/* Returns text to append to what is said of an unknown option; `options` ends with NULL. */
+typedef const char *option_hint(const char *word, const char *const *options);
+/* False: it has said why. hint: may be NULL. */
+bool read_options(int argc, char **argv, option_hint *hint, struct options *out_options);
 /* Runs it once, in `folder`. */
 void run_demo(const struct options *options, bool hostile, const char *folder,
               struct outcome *out_outcome);
@@ -184,6 +186,6 @@ void print_json(const struct options *options, const struct outcome *outcome, co
 uint64_t compare_frames(const struct scene *scene, const char *folder);
 
 /* All of it; returns the exit status. */
-int compositor_demo(int argc, char **argv);
+int compositor_demo(int argc, char **argv, option_hint *hint);
 
 #endif

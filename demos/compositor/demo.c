@@ -326,10 +326,10 @@ static bool check(const struct options *options, struct outcome *out_outcome, ch
   return false;
 }
 
-int compositor_demo(int argc, char **argv) {
+int compositor_demo(int argc, char **argv, option_hint *hint) {
   struct options options;
   char said[128] = "";
-  if (!read_options(argc, argv, &options)) return 2;
+  if (!read_options(argc, argv, hint, &options)) return 2;
   if (options.help) return 0;
   struct outcome *outcome = calloc(1, sizeof *outcome);
   if (!outcome) fatal("memory");

@@ -97,15 +97,27 @@ static bool take(const char *name, const char *value, struct options *o) {
   return wrong("%s does not take this value", name);
 }
 
+/* All options: FLAGS without a value, then those with one. */
+enum { FLAGS = 3 };
+static const char *const names[] = {"--check",  "--json",    "--help",      "--frames",
+                                    "--limit",  "--size",    "--kill",      "--out",
+                                    "--socket", "--hostile", "--trust-uid", NULL};
+
 static bool takes_value(const char *name) {
-  static const char *const names[] = {"--frames", "--limit",  "--size",    "--kill",
-                                      "--out",    "--socket", "--hostile", "--trust-uid"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(name, names[i]) == 0) return true;
+  for (const char *const *at = names + FLAGS; *at; at++)
+    if (strcmp(name, *at) == 0) return true;
   return false;
 }
 
-bool read_options(int argc, char **argv, struct options *out_options) {
+static bool unknown_option(const char *name, option_hint *hint) {
+  char text[160];
+  for (size_t i = 0; i < FLAGS; i++)
+    if (strcmp(name, names[i]) == 0) return wrong("%s takes no value", name);
+  snprintf(text, sizeof text, "there is no option %%s%s", hint ? hint(name, names) : "");
+  return wrong(text, name);
+}
+
+bool read_options(int argc, char **argv, option_hint *hint, struct options *out_options) {
   *out_options = (struct options){.scene = {.width = 480,
                                             .height = 320,
                                             .frames = 24,
@@ -124,7 +136,7 @@ bool read_options(int argc, char **argv, struct options *out_options) {
     }
     if (strcmp(argv[i], "--check") == 0) out_options->check = true;
     else if (strcmp(argv[i], "--json") == 0) out_options->json = true;
-    else if (!takes_value(name)) return wrong("there is no option %s", argv[i]);
+    else if (!takes_value(name)) return unknown_option(name, hint);
     else if (!value && ++i == argc) return wrong("%s needs a value", name);
     else if (!take(name, value ? value : argv[i], out_options)) return false;
   }

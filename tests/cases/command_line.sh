@@ -47,6 +47,10 @@ says hint_subcommand 2 "there is no command 'adit' \(did you mean audit\?\)" vul
 says hint_option 2 'there is no option --chek \(did you mean --check\?\); see tidemark run --help' run --chek one.tide
 says hint_dashes 2 'there is no option -check \(did you mean --check\?\)' run -check one.tide
 says hint_value 2 'there is no option --baselin \(did you mean --baseline\?\)' sim --baselin=host one.tide
+says hint_patterns 2 'there is no option --consumer \(did you mean --consumers\?\); see tidemark patterns --help' patterns --consumer=4
+says hint_demo 2 'there is no option -frame \(did you mean --frames\?\); see tidemark demo compositor --help' demo compositor -frame 4
+says flag_patterns 2 'tidemark patterns: --json takes no value; see' patterns --json=yes
+says flag_demo 2 'tidemark demo compositor: --check takes no value; see' demo compositor --check=yes
 says no_hint 2 'there is no option --xylophone; see tidemark run --help' run --xylophone one.tide
 sed 's/fill/fil/' one.tide >mistyped.tide
 for command in run explain sim; do

@@ -54,6 +54,34 @@ for operation in shli shrsi shrui; do
   undefined $operation i64 -7 64 'shifts by the width of its type or more'
   undefined $operation i32 -7 31 ''
 done
+# A cast drops the fraction; what remains must fit.
+undefined_cast() { # operation, the float's type, the integer's type, value, undefined or nothing
+  printf 'gpu.module @m {\n gpu.func @k(%%a: %s) kernel {\n  %%0 = arith.%s %%a : %s to %s\n  gpu.return\n }\n}\n' "$2" "$1" "$2" "$3" >"$dir/undefined.mlir"
+  "$TIDEMARK" mods run "$dir/undefined.mlir" --block 1 --arg "a=$4" >"$dir/out" 2>&1 && status=0 || status=$?
+  if [ "$status" = "$([ -z "$5" ] && echo 0 || echo 1)" ] && { [ -z "$5" ] || grep -q "undefined.mlir:3:8: error: 'arith.$1' op casts a value that doesn't fit into its type" "$dir/out"; }; then echo "PASS undefined $1 $2 $3 $4"
+  else echo "FAIL undefined $1 $2 $3 $4: exit status $status, $(head -c 300 "$dir/out")"; fi
+}
+undefined_cast fptosi f32 i32 2147483648 yes
+undefined_cast fptosi f32 i32 2147483520 ''
+undefined_cast fptosi f64 i32 2147483647.5 ''
+undefined_cast fptosi f64 i32 -2147483648.5 ''
+undefined_cast fptosi f64 i32 -2147483649 yes
+undefined_cast fptosi f64 i64 9223372036854775808 yes
+undefined_cast fptosi f64 i64 -9223372036854775808 ''
+undefined_cast fptosi f64 i64 -9223372036854777856 yes
+undefined_cast fptosi f16 i8 -128.5 ''
+undefined_cast fptosi f16 i8 128 yes
+undefined_cast fptosi f32 i1 -1 ''
+undefined_cast fptosi f32 i1 1 yes
+undefined_cast fptosi f32 i32 nan yes
+undefined_cast fptosi f32 i32 inf yes
+undefined_cast fptoui f32 i32 -0.5 ''
+undefined_cast fptoui f32 i32 -1 yes
+undefined_cast fptoui f64 i32 4294967295.5 ''
+undefined_cast fptoui f64 i32 4294967296 yes
+undefined_cast fptoui f64 i64 18446744073709549568 ''
+undefined_cast fptoui f64 i64 18446744073709551616 yes
+undefined_cast fptoui bf16 i64 nan yes
 # Stream-K: tiles in two pieces, tiles in four (a first, two in the middle, a last), and grids that split nothing.
 four='--arg m=1 --arg n=1 --arg A=f32[4x64]random --arg B=f32[64x8]random --arg C=f32[4x8]zero'
 streamk() { # name, file, words

@@ -76,3 +76,58 @@ func.func @f(%a: index, %x: f32) {
   }
   return
 }
+
+// -----
+// accepted
+func.func @f(%a: i32, %t: tf32) -> f32 {
+  %0 = arith.bitcast %a : i32 to tf32
+  %1 = arith.bitcast %t : tf32 to f32
+  %2 = arith.truncf %t : tf32 to bf16
+  return %1 : f32
+}
+
+// -----
+// refused: operand type 'i19' and result type 'tf32' are cast incompatible
+func.func @f(%a: i19) {
+  %0 = arith.bitcast %a : i19 to tf32
+  return
+}
+
+// -----
+// refused: result type 'f32' must be wider than operand type 'tf32'
+func.func @f(%t: tf32) {
+  %0 = arith.extf %t : tf32 to f32
+  return
+}
+
+// -----
+// accepted
+func.func @f(%a: i32, %x: f32) -> f64 {
+  %0 = arith.extf %x fastmath<nnan> : f32 to f64
+  %1 = arith.truncf %x to_nearest_even fastmath<fast> : f32 to f16
+  %2 = arith.truncf %x fastmath<contract> {more} : f32 to f16
+  %3 = arith.andi %a, %a {overflowFlags = #arith.overflow<nsw>} : i32
+  %4 = arith.cmpi eq, %a, %a {fastmath = #arith.fastmath<fast>} : i32
+  return %0 : f64
+}
+
+// -----
+// refused: expected ':'
+func.func @f(%a: i32) {
+  %0 = arith.andi %a, %a overflow<nsw> : i32
+  return
+}
+
+// -----
+// refused: expected ':'
+func.func @f(%a: i32) {
+  %0 = arith.addi %a, %a fastmath<fast> : i32
+  return
+}
+
+// -----
+// refused: expected ':'
+func.func @f(%x: f32) {
+  %0 = llvm.fadd %x, %x overflow<nsw> : f32
+  return
+}
