@@ -114,9 +114,8 @@ tide_context_create(const struct tide_context_params *params, struct tide_contex
  * fails timelines with TIDE_CANCELLED, so that waits end and calls of timepoints run inside this
  * call. Then it blocks until running bodies, transfers and fibers have ended, and until threads
  * that block in waits have left these. Such a call, body or fiber may wait for, query and signal
- * timelines, and must use no other object. Not from a body or
- * callback of the context. Objects of tidemark-lang and tidemark-mods must be destroyed before.
- * NULL is fine. */
+ * timelines, and must use no other object. Not from a body or callback of the context. Objects of
+ * tidemark-lang and tidemark-mods must be destroyed before. NULL is fine. */
 TIDE_API void tide_context_destroy(struct tide_context *context);
 
 /* Pauses the start of operations, also of those without a body and of a channel's commands: none

@@ -272,11 +272,12 @@ TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier
  * that operation, in queue order. Progress, failures and cancellations refuse no submit that is in
  * order and would be accepted while nothing runs. Exceptions: TIDE_FULL, memory, a lost device,
  * waits for the epoch of a cancelled held operation, which goes to a later one, and failures that a
- * full frontier or a destroyed queue has forgotten. So behind an
- * operation that has failed before it knew the past of what it waits for, a signal that is out of
- * order fails its operation (TIDE_VALUE, TIDE_UNORDERED) instead of refusing the submit. Never
- * blocks, never allocates (except in check mode, and for capacity and history: see Memory above).
- */
+ * full frontier or a destroyed queue has forgotten. So behind an operation that has failed before
+ * it knew the past of the values that it awaits, a signal that is out of order fails its operation
+ * (TIDE_VALUE, TIDE_UNORDERED) instead of refusing the submit.
+ *
+ * Never blocks, never allocates (except in check mode, and for capacity and history: see Memory
+ * above). */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_submit(struct tide_queue *queue,
                                                             const struct tide_operation *operation,
                                                             uint64_t *out_sequence,
@@ -372,7 +373,7 @@ TIDE_API struct tide_timeline *tide_collective_progress(struct tide_collective *
  * - the status of a lost member, which the diag names
  * - TIDE_FULL: as from tide_queue_submit
  * - TIDE_DEADLOCK: the part would wait for itself, by way of operations, other collectives or
- * memory; the diag names the cycle */
+ *   memory; the diag names the cycle */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_collective_submit(struct tide_collective *collective,
                                                                  size_t member, uint64_t kind,
                                                                  const struct tide_operation *part,

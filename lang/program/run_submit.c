@@ -189,8 +189,7 @@ static enum tide_status submit_operation(struct tide_run *run, const struct tide
   return status;
 }
 
-/* True for an operation that needs no worker: without a body it ends as soon as its waits are over.
- */
+/* True for an operation without a body: it needs no worker, and ends once its waits are over. */
 static bool ends_at_once(const struct tide_run *run, const struct tide_step *step) {
   const struct tide_plan_queue *queue = &run->tables->queues[step->queue];
   return step->body->class_.empty && !run->params.stand_in &&

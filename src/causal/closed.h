@@ -1,9 +1,9 @@
-/* causal/closed.h: the axes that have closed, as intervals.
+/* causal/closed.h: the set of closed axes, stored as intervals.
  *
- * Axes are never reused and those of one lease close in roughly the order in
- * which they were handed out, so a few intervals of axis numbers hold them all,
- * however many came and went. Axes that close in another order leave up to one interval each, so
- * the intervals are a tree. The owner's lock guards it. */
+ * Axes are never reused, and those of one lease close in roughly the order in which they were
+ * handed out. So a few intervals of axis numbers hold them all, however many came and went. Axes
+ * that close in another order leave up to one interval each, so the intervals are a tree. The
+ * owner's lock guards it. */
 #ifndef TIDE_CAUSAL_CLOSED_H
 #define TIDE_CAUSAL_CLOSED_H
 

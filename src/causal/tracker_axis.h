@@ -54,7 +54,7 @@ struct tide_axis_table {
 struct tide_tracker {
   const struct tide_platform *platform;
   const struct tide_allocator *allocator;
-  struct tide_context *context;  /* hears of waiters; NULL: none */
+  struct tide_context *context;  /* is notified of new waiters; NULL: none */
   struct tide_axis_table *table; /* atomic */
   size_t live;                   /* atomic; written under the lock */
   /* Not in the cache line of the words that readers load. The lock guards everything below and all

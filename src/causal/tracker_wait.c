@@ -301,7 +301,7 @@ static void sort_strangers_locked(struct tide_tracker *tracker, struct tide_trac
   }
 }
 
-/* A new axis has finished nothing, so every wait for it is queued. */
+/* A new axis has finished nothing, or is severed and has no waiter: each waiter is queued. */
 void tide_tracker_adopt_strangers_locked(struct tide_tracker *tracker,
                                          struct tide_tracker_axis *at) {
   if (tide_counter_empty(&tracker->strangers)) return;

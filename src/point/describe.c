@@ -63,7 +63,7 @@ enum tide_status tide_compound_describe(struct tide_points *points, struct tide_
   return compound ? TIDE_OK : TIDE_NOT_FOUND;
 }
 
-/* ---- for whom a waiter waits ---- */
+/* ---- the signaller of a pending value ---- */
 
 #define DEPTH_MOST 4 /* compounds of compounds */
 #define PARTS_MOST 8 /* named parts of one wait */
@@ -171,7 +171,7 @@ void tide_point_explain(struct tide_text *text, const struct tide_timeline *time
   }
 }
 
-/* ---- how its values ended ---- */
+/* ---- ended values ---- */
 
 uint32_t tide_slot_ends(const struct tide_points *points, uint32_t slot, struct tide_ended *out,
                         struct tide_broken_run *out_runs, uint32_t most) {

@@ -111,9 +111,10 @@ static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) 
   return true;
 }
 
-/* True if all that the operation's record lists has finished; else waits for one entry. A failed
- * operation does not start after it, so nothing else makes the record true: the signaller of an
- * import may be over because its machine is lost, while what it knew here still runs. */
+/* True if all entries of the operation's record have finished; else waits for one. The waits of
+ * an operation that starts imply that. A failed one gives up its waits, and its record must
+ * still be true: the signaller of an import may be over because its machine is lost, while the
+ * past of that signaller still runs here. */
 static bool record_finished(struct tide_op *op) {
   const struct tide_queue *queue = op->queue;
   const struct tide_frontier *record = tide_queue_record_of_others(queue, op->work.epoch);
@@ -125,8 +126,8 @@ static bool record_finished(struct tide_op *op) {
   return true;
 }
 
-/* True if the past of each buffer, and all that a failed operation knows, has finished. An evicted
- * signaller is known, too. */
+/* True if the past of each buffer has finished, and each signaller that a wait has given up on; of
+ * a failed operation also its whole record, which may have evicted such a signaller. */
 static bool all_finished(struct tide_op *op) {
   if (op->finishing) return false;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {

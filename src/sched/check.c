@@ -66,13 +66,13 @@ static void add_hint(struct tide_checker *checker, struct tide_shadow_queue *sha
 
 /* ---- waits and signals ------------------------------------------------------------- */
 
-/* True if the wait orders behind a higher record than the awaited one, too.
+/* True if the wait is for a point that was kept: then it orders behind a higher record than the
+ * awaited one, too. Only the point's channel keeps it, in order, perhaps by a later point that
+ * covers it. So the wait comes behind the first operation that was to keep the point, or a later
+ * one.
  *
- * It does if nothing but operations signal the timeline, as the record says. Otherwise a host may
- * signal a value between and open the wait, even if in this run the host came too late for that.
- *
- * A point that was kept does. Only its channel keeps it, in order, perhaps by a later point that
- * covers it. So it comes behind the first operation that was to keep it, or a later one. */
+ * On other timelines the record says whether nothing but operations signal below it. Otherwise a
+ * host may signal a value between and open the wait, even if in this run the host came too late. */
 static bool is_kept(const struct tide_op *op, const struct tide_op_wait *wait) {
   enum tide_status status;
   return wait->point && tide_point_wait_over(op, wait, &status) &&

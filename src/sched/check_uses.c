@@ -40,7 +40,7 @@ static const struct tide_shadow_hint *hint_for(const struct tide_shadow_queue *s
   return low < shadow->hint_count ? &shadow->hints[low] : NULL;
 }
 
-/* The wait that orders behind an access: its location in the text of the program, and the epoch
+/* The wait that orders behind an access: the label and value of its timeline, and the epoch
  * that it brings. */
 struct missing_wait {
   const char *label;

@@ -9,7 +9,7 @@
  * Two events close cycles without a submit. Both fail an operation.
  *
  * - A held operation that may be passed enters: then later ones come behind it. It fails at once,
- * and awaits nothing (enter.c). Held operations that await its epoch, and so itself, fail too.
+ *   and awaits nothing (enter.c). Held operations that await its epoch, and so itself, fail too.
  * - A held operation is cancelled: those behind it get lower epochs, and a wait for their queue's
  *   progress can come to mean an operation that depends on the wait. The waiting one fails. */
 #include "base/text.h"
@@ -111,7 +111,7 @@ bool tide_deadlock_possible(struct tide_op *op, bool enters) {
   return (enters && !tide_list_empty(&op->queue->held)) || may_be_awaited(op, enters);
 }
 
-/* ---- saying so --------------------------------------------------------------------- */
+/* ---- describing a cycle ------------------------------------------------------------- */
 
 static const char *const relations[] = {[TIDE_DEPENDS_BEHIND] = "comes behind",
                                         [TIDE_DEPENDS_VALUE] = "waits for",

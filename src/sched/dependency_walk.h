@@ -13,8 +13,8 @@
  *   MEMORY    the past of a buffer finishes before the buffer is touched
  *
  * A host or a later submit can end none of them. So operations that form a cycle never start, or
- * fail where only the order of a signal is in the way. An
- * operation that fails depends only on what its end still awaits.
+ * fail where only the order of a signal is in the way. An operation that fails depends only on what
+ * its end still awaits.
  *
  * Exactly one operation can signal an awaited value v in two cases. v itself is pending or
  * reserved: every other signal of v or more is refused. Or a higher value is, and no host and no

@@ -1,4 +1,4 @@
-/* sched/diagnosis.h: for whom a thread or a client waits. */
+/* sched/diagnosis.h: texts about the signallers of awaited values. */
 #ifndef TIDE_SCHED_DIAGNOSIS_H
 #define TIDE_SCHED_DIAGNOSIS_H
 

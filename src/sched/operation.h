@@ -89,7 +89,7 @@ struct tide_op {
   struct tide_queue *queue;
   /* Distances of the first wait and signal, in words; 0: none. */
   uint32_t waits, signals;
-  uint32_t unmet; /* issued waits not yet seen open; in free storage: the next free operation */
+  uint32_t unmet; /* issued or queued waits not yet seen open; in free storage: the next free one */
   enum tide_status status : 8; /* the first failure; TIDE_OK: none yet */
   enum tide_op_state state : 3;
   unsigned flags : 3;  /* enum tide_operation_flags */
@@ -98,10 +98,10 @@ struct tide_op {
   bool points : 1;     /* command of points: see channel_state.h */
   bool asks : 1;       /* has an action at its start: points, TIDE_RECOVER */
   bool told : 1;       /* completion is notified: to points, or the body class */
-  bool armed : 1;      /* unresolved issued waits are queued */
+  bool armed : 1;      /* unresolved waits are queued */
   bool retry : 1;      /* held, and due to be classified again: see tide_op_rare */
   bool leaving : 1;    /* held and cancelled; a node may be in flight */
-  bool refused : 1;    /* signals refused at entry: they fail at publication */
+  bool refused : 1;    /* failed at entry: its signals are not promised, and fail at publication */
   bool arrived : 1;    /* a collective's part that may start */
   bool finishing : 1;  /* the finish node is queued: see tide_op_rare */
   bool rare : 1;       /* the tide_op_rare is initialised */
@@ -109,7 +109,7 @@ struct tide_op {
   bool withdrawn : 1;  /* cancelled by its client before any other failure */
   bool stopped : 1;    /* status inherited from an earlier command of the channel */
   bool cyclic : 1;     /* refused at entry, since it would wait for itself */
-  bool foreign : 1;    /* a record of another machine is elided: it may not be settled here */
+  bool foreign : 1;    /* a mirror's record is elided: perhaps it is not settled here */
   unsigned unused : 1; /* completes the word: one store sets all flags */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == TIDE_CACHE_LINE,

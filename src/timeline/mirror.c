@@ -1,4 +1,4 @@
-/* Mirrors: the join of what a home tells with what is known here. */
+/* Mirrors: join the states that a home tells with the state here. */
 #include "timeline/mirror.h"
 #include "base/alloc.h"
 #include "base/text.h"
@@ -99,7 +99,7 @@ enum tide_status tide_mirror_create(struct tide_context *context, const char *la
   return TIDE_OK;
 }
 
-/* Copies the promises of a state. What finds no memory is not known here. */
+/* Copies the promises of a state, up to the first one that finds no memory. */
 static struct promise *copy_promises(const struct tide_context *context,
                                      const struct tide_mirror_state *state) {
   struct promise *first = NULL, **last = &first;
@@ -121,7 +121,7 @@ static struct promise *copy_promises(const struct tide_context *context,
   return first;
 }
 
-/* ---- what no home can say ------------------------------------------------------------ */
+/* ---- unsound states ------------------------------------------------------------------- */
 
 static bool is_record_sound(const struct tide_mirror_record *record) {
   if (!record->axis) return true;
@@ -177,7 +177,7 @@ static void register_axes(struct tide_context *context, const struct tide_mirror
   }
 }
 
-/* The record is reached, so its signaller has finished, and all that it lists before it. */
+/* Tells the tracker that the signaller of a reached record has finished, and all that it lists. */
 static void teach(struct mirror *mirror, const struct tide_mirror_record *record,
                   struct tide_fired *fired) {
   struct tide_context *context = mirror->timeline->context;

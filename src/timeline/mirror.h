@@ -20,6 +20,9 @@
  * are copied. A pending record that finds no memory, or no room beside TIDE_MIRROR_PENDING lower
  * ones, is not known: its waiters wait for the value, and import nothing.
  *
+ * Machines. The lease of the home's context has another machine number than this context's, also in
+ * another process of one computer: an axis with this number is an axis of this context.
+ *
  * Threads. One thread at a time takes states in; any thread uses the timeline. */
 #ifndef TIDE_TIMELINE_MIRROR_H
 #define TIDE_TIMELINE_MIRROR_H

@@ -298,13 +298,12 @@ struct tide_cause *tide_timeline_cause_locked(struct tide_timeline *timeline);
 
 /* ---- waiting ---- */
 
+/* A bit of context->waiting: tide_context_destroy awaits the threads. */
+#define TIDE_WAITING_AWAITED (1u << 31)
 /* Count the threads that block until a value is reached. While there are any, workers do not wait
  * for operations to form batches, and the context is not destroyed: the end is a thread's last
  * touch of the context and its objects. Counts may nest. (Not under the explorer of interleavings,
  * where every access is one more to explore.) */
-#define TIDE_WAITING_AWAITED                                                                       \
-  (1u << 31) /* a bit of context->waiting: a thread awaits the others                              \
-              */
 static inline void tide_waiting_begin(struct tide_context *context) {
 #ifdef TIDE_INTERLEAVE
   (void)context;

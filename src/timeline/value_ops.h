@@ -5,29 +5,25 @@
  * descriptors and operations know the timeline alone. The host ring is the default, and in line: it
  * has no ops.
  *
- * Foreign values are *mirrored*: what comes from elsewhere is checked without a lock, then taken in
+ * Foreign values are *mirrored*: a state from elsewhere is checked without a lock, then taken in
  * under the guard (timeline/mirror.h). So the scheduler reads this process' memory alone.
  *
- * | backing                  | value that is not promised | a failure fails | signals, fails it |
- * |--------------------------|----------------------------|-----------------|------------------------|
- * | host ring                | a wait blocks              | all above       | hosts, operations |
- * | progress of a queue,     | a wait blocks              | all above       | the queue, the | | of
- * a collective          |                            |                 | collective             |
- * | mirror                   | a wait blocks              | all above       | its home alone |
+ * A wait for a value that is not promised blocks, and a failure fails all higher values, whatever
+ * the backing. The backings differ in the rest:
  *
- * | backing                  | last release               | scope           | operations only |
- * |--------------------------|----------------------------|-----------------|------------------------|
- * | host ring                | fails what is not reached  | as created      | as created | |
- * progress                 | nothing                    | process         | yes | | mirror | fails
- * what is not reached  | system          | no: others may signal  | |                          |
- * here, nowhere else         |                 | in between             |
+ * |                        | host ring         | progress              | mirror                |
+ * |------------------------|-------------------|-----------------------|-----------------------|
+ * | signals and fails it   | hosts, operations | its queue, collective | its home alone        |
+ * | the last release fails | unreached values  | nothing               | unreached values here |
+ * | scope                  | as created        | process               | system                |
+ * | operations only        | as created        | yes                   | no: others may signal |
  *
  * Values that end one by one (timeline/pending_value.h) and watched timelines (struct
  * tide_timeline_watch) are host rings still.
  *
- * Locks, and who wakes whom. All ops are called under the guard. A backing raises or fails its
- * timeline under the guard, appends the due nodes to a struct tide_fired, and runs them later, on a
- * thread that holds no lock. */
+ * Locks and wakes. `find` is called under the guard, `free` after the last reference has gone. A
+ * backing raises or fails its timeline under the guard, appends the due nodes to a struct
+ * tide_fired, and runs them later, on a thread that holds no lock. */
 #ifndef TIDE_TIMELINE_VALUE_OPS_H
 #define TIDE_TIMELINE_VALUE_OPS_H
 
@@ -47,7 +43,7 @@ struct tide_value_ops {
   /* Finds the record that stands for `value`, reached or pending: the lowest that is known at or
    * above it. False: none. */
   bool (*find)(void *backing, uint64_t value, struct tide_record_view *out_view);
-  /* Frees the backing, with the timeline; NULL: somebody else does. */
+  /* Frees the backing, with the timeline; NULL: the owner of the backing does. */
   void (*free)(void *backing);
   /* The values come from outside of this context. Their signallers may have finished before the
    * values arrive here, and no search among this context's operations tells whether they come. */
