@@ -23,7 +23,7 @@ struct explanation {
   const struct layer_submission *awaited[QUEUES_MOST]; /* their awaited submissions on this way */
   bool is_exact[QUEUES_MOST]; /* no other signal can come before the awaited one's */
   unsigned path_length;
-  char missing[LAYER_TEXT + 64]; /* what nothing signals, the first of them */
+  char missing[LAYER_TEXT + 64]; /* the first value or fence that nothing signals */
   bool has_cycle, has_outside;   /* a cycle; a signal that is to come from elsewhere */
 };
 

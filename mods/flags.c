@@ -1,7 +1,7 @@
 #include "mods/flags.h"
 #include "base/alloc.h"
 
-/* Bit i is word i; the last word of fastmath stands for all of them. */
+/* Bit i is word i. `fast`, which is in no table, stands for all words of fastmath. */
 static const char *const overflow_words[] = {"nsw", "nuw", NULL};
 static const char *const fastmath_words[] = {"reassoc", "nnan",     "ninf", "nsz",
                                              "arcp",    "contract", "afn",  NULL};

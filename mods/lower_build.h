@@ -145,8 +145,7 @@ const struct tide_lower_known *tide_lower_known(struct tide_lower *l, tide_ir_op
 void tide_lower_pipeline(struct tide_lower *l, tide_ir_op op); /* lower_pipeline.c */
 void tide_lower_schedule(struct tide_lower *l, tide_ir_op op); /* lower_schedule.c */
 void tide_lower_mods(struct tide_lower *l, tide_ir_op op);     /* lower_mods.c */
-/* lower_progress.c: a window's start; a tile that was valid, and is finished; a throttle; a query
- */
+/* lower_progress.c: a window's start; a finished tile, if it was valid; a throttle; a query */
 void tide_lower_progress(struct tide_lower *l, tide_ir_op start, bool pairs,
                          struct tide_lower_region *region);
 void tide_lower_finished(struct tide_lower *l, const struct tide_lower_region *region,

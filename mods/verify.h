@@ -38,7 +38,7 @@ struct tide_verifier {
   tide_ir_op last_exec; /* the last region of warps in the walk */
 };
 
-/* All report errors and continue. */
+/* tide_verify_…: report errors and continue. */
 void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op); /* verify_op.c */
 bool tide_ir_begins_with(const struct tide_ir *ir, tide_ir_string string, const char *prefix);
 /* True for the name of a dialect that mlir-opt has; parse_opaque.c. */

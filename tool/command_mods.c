@@ -119,11 +119,11 @@ bool tide_mods_parts(const struct tide_mods_input *input, bool split,
 static void tell_rest(const struct tide_mods_input *input, const struct tide_ir *ir) {
   uint32_t most = ir ? ir->errors_max : 0;
   if (most && ir->errors > most)
-    tide_tool_error("%s: %u more errors; check --errors 0 shows all", input->name,
-                    ir->errors - most);
+    tide_tool_error("%s: %u more error%s; check --errors 0 shows all", input->name,
+                    ir->errors - most, tide_tool_plural(ir->errors - most));
   if (most && ir->warnings > most)
-    tide_tool_error("%s: %u more warnings; check --errors 0 shows all", input->name,
-                    ir->warnings - most);
+    tide_tool_error("%s: %u more warning%s; check --errors 0 shows all", input->name,
+                    ir->warnings - most, tide_tool_plural(ir->warnings - most));
 }
 
 bool tide_mods_load(const struct tide_mods_input *input, const struct tide_mods_part *part,

@@ -25,9 +25,8 @@ static const struct tide_tool_option options[] = {
 };
 static const struct tide_tool_usage usage = {
     "serve", "", "Orders the work of other processes that don't trust each other.", options,
-    "It runs until SIGTERM or SIGINT; a second SIGTERM ends --drain. SIGHUP: reads --config again, "
-    "and opens --json-events anew;\n"
-    "without both, ends it."};
+    "It runs until SIGTERM or SIGINT; a second SIGTERM ends --drain. SIGHUP reads --config again\n"
+    "and opens --json-events anew; without both it ends the service."};
 
 static struct tide_service *serving; /* atomic, for the handlers; NULL: none yet */
 static struct tide_event_log *events;

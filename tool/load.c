@@ -22,7 +22,7 @@ static void print_report(const struct tide_tool_program *program,
 
 /* ---- text ------------------------------------------------------------------------ */
 
-/* Its bytes come when they come: unlike a FIFO with a name, a pipe here has had a writer. */
+/* Reads may block: unlike a FIFO with a name, a pipe at stdin has had a writer. */
 static int open_stdin(const char **out_why) {
   int descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
   *out_why = descriptor < 0 ? strerror(errno) : NULL;

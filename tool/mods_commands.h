@@ -40,7 +40,7 @@ struct tide_mods_reading {
   bool any_operation;
   enum tide_ir_partial partial;
   const struct tide_mods_sink *sink;
-  bool all_errors; /* else as many as errors_max; 0: the default */
+  bool all_errors; /* else at most errors_max; 0: the default number */
   uint32_t errors_max;
 };
 bool tide_mods_load(const struct tide_mods_input *input, const struct tide_mods_part *part,

@@ -1,8 +1,8 @@
 /* The private directory of `tidemark vulkan`, and the files of a run in it.
  *
  *   $TMPDIR/tidemark-vulkan-XXXXXX/
- *     run/               the layer's manifest; the layer writes here: PID.report, PID.order,
- * PID.trace NAME.stdout ...    outputs that are compared
+ *     run/               the layer's manifest; its PID.report, PID.order and PID.trace
+ *     NAME.stdout ...    outputs that are compared
  *
  * The program may write there, too: links are not followed, and only regular files are read. */
 #include "tool/vulkan_session.h"

@@ -186,7 +186,7 @@ static bool append_layer(char **at, const struct tide_vulkan_job *job, const cha
   const char *folder = folder_variable();
   if (!(*at++ = make_options(job, extra))) return false;
   if (!(*at++ = join_entry(TIDE_VULKAN_DIRECTORY, run, NULL))) return false;
-  if (!(*at++ = join_entry(folder, getenv(folder), run))) return false; /* below the user's */
+  if (!(*at++ = join_entry(folder, getenv(folder), run))) return false; /* the user's first */
   if (!(*at++ = make_layers())) return false;
   return !extra->replay || (*at = join_entry(TIDE_VULKAN_REPLAY, extra->replay, NULL)) != NULL;
 }

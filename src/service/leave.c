@@ -122,7 +122,7 @@ static bool is_room_left(const struct tide_service *service) {
   return enough;
 }
 
-/* True if the compounds of gone clients alone use half of what these clients may. */
+/* True if the compounds of gone clients use more than half of the share. */
 static bool has_many_compounds(const struct tide_service *service) {
   struct tide_points *points = service->points;
   struct tide_lock *lock = tide_points_lock(points);

@@ -26,7 +26,7 @@ struct tide_peer tide_peer_of(int socket) {
                             .accepted = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec};
 }
 
-/* Reads the start of a file, as text, and the file's owner. Returns false if there is none. */
+/* Reads the start of a file, as text, and the file's owner. False: the file cannot be read. */
 static bool read_start(const char *path, char *text, size_t size, uint32_t *out_owner) {
   struct stat stat;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);

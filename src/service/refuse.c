@@ -57,9 +57,9 @@ static void refuse_compound(struct tide_served *client, struct tide_wire_name na
   tide_publish_refused(client->published, name.handle, name.generation, cause);
 }
 
-/* Closes the timeline. Not with TIDE_VALUE, since the value is another promise's, nor
- * with TIDE_FULL, since the client counts and promises again when there is room. Any other status
- * that refuses the next value refuses all later ones. */
+/* Closes the timeline: a status that refuses the next value refuses all later ones. Exceptions are
+ * TIDE_VALUE, since the value is another promise's, and TIDE_FULL, since the client promises the
+ * value again when there is room. */
 static void refuse_promise(struct tide_served *client, const struct tide_wire_command *command,
                            enum tide_status cause) {
   struct tide_entry *entry = tide_entry_find(client, command->object, TIDE_ENTRY_FUTURE);

@@ -90,8 +90,8 @@ enum tide_status tide_served_watch(struct tide_served *client) {
   return added ? TIDE_OK : TIDE_NOMEM;
 }
 
-/* A process that has forked the service would hold a copy: closing alone would leave it in epoll.
- */
+/* A child that this process forks holds a copy: closing this descriptor alone would leave it in
+ * epoll. */
 void tide_served_unwatch(struct tide_served *client) {
   if (client->process < 0) return;
   epoll_ctl(client->service->epoll, EPOLL_CTL_DEL, client->process, NULL);

@@ -81,7 +81,7 @@ struct tide_session {
   void *user;
 };
 
-/* Notices soon after the service's end that it is gone. */
+/* Takes the lock. From time to time checks whether the service is gone. */
 void tide_session_lock(struct tide_session *session);
 void tide_session_unlock(struct tide_session *session);
 

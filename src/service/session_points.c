@@ -89,8 +89,8 @@ enum tide_status tide_session_promise(struct tide_session *session, struct tide_
   return status;
 }
 
-/* The session's own promises may still be on their way to the service; also those that it knows by
- * a redeemed name. */
+/* True if this session has promised the value, perhaps of its own timeline under a redeemed name.
+ * The promise may still be on its way to the service. */
 static bool has_promised(const struct tide_session *session, const struct tide_session_name *name,
                          uint64_t value) {
   if (name->kind != TIDE_NAME_FOREIGN) return value <= name->newest;

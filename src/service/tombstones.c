@@ -41,8 +41,8 @@ enum tide_status tide_tombstone_hold(struct tide_served *holder, const struct ti
   uint32_t capacity = capacity_of(owned);
   struct tide_place_of *of = &service->places[owned->base.timeline];
   if (capacity > tide_promises_left(holder)) return TIDE_FULL;
-  /* Only the serving thread, which this is, sets it; it is taken away when the name goes, which the
-   * serving thread begins, too: the owner's entry still has it. */
+  /* No lock is needed: only this thread sets the pointer, and it is cleared only after this thread
+   * has begun to destroy the name, which the owner's entry still has. */
   struct tide_tombstone *tombstone = of->tombstone;
   if (!tombstone) {
     tombstone = tide_alloc(service->context->allocator, 1, size_of(capacity));

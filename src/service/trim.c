@@ -1,9 +1,9 @@
 /* Freed memory goes back to the system.
  *
  * malloc keeps freed memory that lies below memory in use. So hundreds of megabytes stay after a
- * rush of clients. The serving thread gives them back when it has nothing
- * else to do. That takes about a millisecond for four megabytes, so it begins soon after the first
- * memory was freed, and takes at most a tenth of the time. */
+ * rush of clients. The serving thread gives them back when it has nothing else to do. That takes
+ * about a millisecond for four megabytes, so it begins soon after the first memory was freed, and
+ * takes at most a tenth of the time. */
 #include "service/served.h"
 
 #ifdef __GLIBC__

@@ -154,7 +154,9 @@ process=$!
 why=
 tells_a_cycle() {
   read -r main _ <"/proc/$process/task/$process/children"
-  if [ -n "$main" ] && takes_signal "$main" 3; then kill -QUIT "$main"; fi
+  # Before its exec the child is a copy of timeout, with timeout's handlers.
+  case $(readlink "/proc/$main/exe") in */vulkan-calls) ;; *) return 1 ;; esac
+  if takes_signal "$main" 3; then kill -QUIT "$main"; fi
   shows err 'text .*CYCLE'
 }
 wait_until tells_a_cycle || why="no report came"
