@@ -55,6 +55,7 @@ static bool is_source(unsigned kind) {
     case TIDE_OP_NVVM_GLOBALTIMER:
     case TIDE_OP_MODS_START:
     case TIDE_OP_MODS_END:
+    case TIDE_OP_MODS_QUERY:
     case TIDE_OP_LLVM_ALLOCA:
     case TIDE_OP_LLVM_ATOMICRMW:
     case TIDE_OP_LLVM_CMPXCHG:
@@ -162,10 +163,10 @@ static bool divides(const struct divergence *d, tide_ir_op op) {
   }
 }
 
-static bool check_throttle(const struct divergence *d, tide_ir_op throttle) {
+static void check_throttle(const struct divergence *d, tide_ir_op throttle) {
   struct tide_ir *ir = d->ir;
   for (tide_ir_op in = throttle, at; (at = tide_ir_parent(ir, in)); in = at) {
-    if (tide_ir_op_kind(ir, at) == TIDE_OP_ASYNC_EXEC) return true; /* a window's own rules */
+    if (tide_ir_op_kind(ir, at) == TIDE_OP_ASYNC_EXEC) return; /* a window's own rules */
     if (!divides(d, at)) continue;
     bool loop = tide_ir_op_kind(ir, at) != TIDE_OP_SCF_IF;
     tide_ir_op_error(ir, throttle,
@@ -173,10 +174,10 @@ static bool check_throttle(const struct divergence *d, tide_ir_op throttle) {
                      "to its barrier",
                      loop ? "in a loop whose number of turns may differ between threads"
                           : "under a condition that may differ between threads");
-    return tide_ir_note(ir, tide_ir_location_of(ir, at),
-                        loop ? "the loop is here" : "the condition is here");
+    (void)tide_ir_note(ir, tide_ir_location_of(ir, at),
+                       loop ? "the loop is here" : "the condition is here");
+    return;
   }
-  return true;
 }
 
 void tide_verify_divergence(struct tide_verifier *verifier) {

@@ -77,6 +77,12 @@ bool tide_tool_make_folders(const char *path) {
   return good;
 }
 
+bool tide_tool_need_folders(const char *path) {
+  bool good = tide_tool_make_folders(path);
+  if (!good) tide_tool_error("cannot write '%s': %s", path, strerror(errno));
+  return good;
+}
+
 static enum tide_status status_of(int error) {
   if (error == ENOENT || error == ENOTDIR) return TIDE_NOT_FOUND;
   return tide_status_of_errno(error);

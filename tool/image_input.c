@@ -108,13 +108,6 @@ static bool write_rows(const struct terrain *t, int descriptor, const char *path
   return good;
 }
 
-/* out/ is the tool's own folder. */
-static bool make_folders(const char *path) {
-  bool good = tide_tool_make_folders(path);
-  if (!good) tide_tool_error("cannot write '%s': %s", path, strerror(errno));
-  return good;
-}
-
 /* ---- the whole of it ------------------------------------------------------------------ */
 
 bool tide_tool_make_terrain(const char *path, uint64_t width, uint64_t height, uint64_t seed) {
@@ -164,7 +157,8 @@ bool tide_tool_make_inputs(const struct tide_tool_program *program) {
     if (file->mode != TIDE_FILE_READ || strncmp(file->path, prefix, sizeof prefix - 1) != 0 ||
         access(file->path, F_OK) == 0 || !size_in_name(file->path, &width, &height))
       continue;
-    if (!make_folders(file->path) || !tide_tool_make_terrain(file->path, width, height, 1))
+    if (!tide_tool_need_folders(file->path) ||
+        !tide_tool_make_terrain(file->path, width, height, 1))
       return false;
   }
   return true;
@@ -254,7 +248,7 @@ static bool use_png(struct tide_tool_program *program, const char *path, int fro
                made.st_mtime > info->st_mtime;
   if (!there) {
     char *temporary = NULL;
-    int descriptor = make_folders(target) ? tide_tool_begin_file(target, &temporary) : -1;
+    int descriptor = tide_tool_need_folders(target) ? tide_tool_begin_file(target, &temporary) : -1;
     int error = descriptor < 0 ? EBADF : posix_fallocate(descriptor, 0, (off_t)(width * height));
     void *pixels = MAP_FAILED;
     if (!error) {

@@ -197,6 +197,8 @@ enum tide_status tide_tool_files_commit(struct tide_tool_files *files, struct ti
 void tide_tool_files_destroy(struct tide_tool_files *files);
 /* Makes the missing folders of a path. */
 bool tide_tool_make_folders(const char *path);
+/* The same, with a message on failure. */
+bool tide_tool_need_folders(const char *path);
 
 /* ---- whole.c ---- */
 

@@ -169,13 +169,6 @@ bool tide_vulkan_keep_trace(const char *run, const char *to) {
   return tide_vulkan_copy_file(path, to);
 }
 
-/* --save names a folder, which is made. */
-static bool make_folders(const char *path) {
-  bool good = tide_tool_make_folders(path);
-  if (!good) tide_tool_error("cannot write '%s': %s", path, strerror(errno));
-  return good;
-}
-
 bool tide_vulkan_save(const char *run, const char *folder, const char *name) {
   static const char *const endings[] = {"report", "order"};
   bool good = true;
@@ -187,7 +180,7 @@ bool tide_vulkan_save(const char *run, const char *folder, const char *name) {
       file_path(run, processes[i], endings[e], from);
       if (count > 1) snprintf(process, sizeof process, "-%llu", (unsigned long long)processes[i]);
       snprintf(to, sizeof to, "%s/%s%s.%s", folder, name, process, endings[e]);
-      good = make_folders(to) && tide_vulkan_copy_file(from, to);
+      good = tide_tool_need_folders(to) && tide_vulkan_copy_file(from, to);
     }
   }
   return good;

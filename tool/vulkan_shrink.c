@@ -283,7 +283,7 @@ static void save_prefix(struct tide_vulkan_exploration *e) {
   char *temporary;
   int length = snprintf(shrunk->order, sizeof shrunk->order, "%s/tidemark-seed-%llu.order",
                         e->job->save ? e->job->save : ".", (unsigned long long)shrunk->seed);
-  bool fits = length < (int)sizeof shrunk->order && tide_tool_make_folders(shrunk->order);
+  bool fits = length < (int)sizeof shrunk->order && tide_tool_need_folders(shrunk->order);
   int descriptor = fits ? tide_tool_begin_file(shrunk->order, &temporary) : -1;
   FILE *to = descriptor < 0 ? NULL : fdopen(dup(descriptor), "w");
   if (to) write_prefix(to, shrunk->prefix);

@@ -128,10 +128,11 @@ TIDE_API void tide_service_stop(struct tide_service *service);
 TIDE_API void tide_service_drain(struct tide_service *service, uint64_t time);
 /* Gives the service a new policy, which it follows from its next round on. Clients that connect
  * have the new limits, and connected ones keep theirs; `clients` and a uid's `connections` count
- * all of them. From any thread, but not a signal handler; before tide_service_destroy. On an error
- * the policy before it stays: TIDE_CORRUPT and TIDE_FULL, with the location; TIDE_FULL without one:
- * the quotas need more room than the service was created with; TIDE_INVALID: a trusted domain is
- * missing; TIDE_NOMEM. */
+ * all of them. As long as connected clients have larger quotas than the new policy's, the quotas of
+ * all may need more room than there is. From any thread, but not a signal handler; before
+ * tide_service_destroy. On an error the policy before it stays: TIDE_CORRUPT and TIDE_FULL, with
+ * the location; TIDE_FULL without one: the quotas need more room than the service was created with;
+ * TIDE_INVALID: a trusted domain is missing; TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_service_set_policy(struct tide_service *service,
                                                                   const char *text, size_t length,
                                                                   struct tide_diag *diag);
@@ -171,7 +172,7 @@ tide_session_connect(const struct tide_session_params *params, struct tide_sessi
  * if the client had died. No other thread may use the session. NULL is fine. */
 TIDE_API void tide_session_close(struct tide_session *session);
 /* Returns TIDE_OK, TIDE_LOST, or the reason why the service has ended the connection: TIDE_DENIED,
- * after too many wrong tokens, or TIDE_CORRUPT. */
+ * after too many wrong tokens, or TIDE_CORRUPT. Until a call has read the reason: TIDE_LOST. */
 TIDE_API enum tide_status tide_session_status(struct tide_session *session);
 /* Returns a descriptor that is readable when there is something to dispatch. */
 TIDE_API int tide_session_descriptor(const struct tide_session *session);

@@ -50,6 +50,7 @@ enum tide_status tide_tracker_create(const struct tide_tracker_params *params,
 
 void tide_tracker_destroy(struct tide_tracker *tracker) {
   if (!tracker) return;
+  TIDE_ASSERT(tide_counter_empty(&tracker->strangers));
   const struct tide_allocator *allocator = tracker->allocator;
   for (size_t i = 0; i < tracker->table->size; i++) {
     struct tide_tracker_axis *at = tracker->table->slots[i];
@@ -143,7 +144,7 @@ static void install_locked(struct tide_tracker *tracker, struct spare *spare, ti
   tide_store_release(&at->house, NULL);
   tide_store_release(&at->given, 0);
   tide_store_release(&at->least, UINT64_MAX);
-  bool is_over = tide_tracker_is_over_locked(tracker, axis);
+  bool is_over = tracker->is_severed && tide_axis_machine(axis) != tracker->machine;
   tide_store_release(&at->waits.value, is_over ? UINT64_MAX : 0);
   tide_store_release(&at->axis, axis);
   tide_tracker_adopt_strangers_locked(tracker, at); /* before an advance can find the axis */
@@ -235,6 +236,10 @@ bool tide_tracker_finished(struct tide_tracker *tracker, tide_axis axis, uint64_
 uint64_t tide_tracker_epoch(struct tide_tracker *tracker, tide_axis axis) {
   uint64_t finished;
   return look_up(tracker, axis, &finished) ? finished : 0;
+}
+
+bool tide_tracker_is_severed(struct tide_tracker *tracker) {
+  return tide_load_acquire(&tracker->is_severed);
 }
 
 size_t tide_tracker_live(struct tide_tracker *tracker) { return tide_load_acquire(&tracker->live); }
@@ -347,7 +352,7 @@ void tide_tracker_sever(struct tide_tracker *tracker, uint16_t machine, enum tid
   struct tide_fired fired;
   tide_fired_init(&fired);
   tide_tracker_lock(tracker);
-  tracker->is_severed = true;
+  tide_store_release(&tracker->is_severed, true);
   tracker->machine = machine;
   for (size_t i = 0; i < tracker->table->size; i++) {
     struct tide_tracker_axis *at = tracker->table->slots[i];

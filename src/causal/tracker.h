@@ -64,9 +64,12 @@ bool tide_tracker_wait_finish(struct tide_tracker *tracker, tide_axis axis, uint
 bool tide_tracker_cancel_finish(struct tide_tracker *tracker, struct tide_finish_wait *wait);
 
 /* Severs the axes of other machines than this: nothing tells of their progress any more. Their
- * waiters fail with `status`. All their epochs then count as finished, also those of axes that are
- * not registered. The caller holds no lock. */
+ * waiters fail with `status`. All their epochs then count as finished, and so do those of axes that
+ * are not registered. The caller holds no lock. */
 void tide_tracker_sever(struct tide_tracker *tracker, uint16_t machine, enum tide_status status);
+
+/* True once tide_tracker_sever has been called. */
+bool tide_tracker_is_severed(struct tide_tracker *tracker);
 
 /* Copies up to `size` pairs (axis, newest epoch given or finished) of the live axes, in no order.
  * Returns the number of live axes. Once all copied epochs have finished, so has every operation

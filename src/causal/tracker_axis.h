@@ -63,7 +63,8 @@ struct tide_tracker {
   struct tide_tracker_axis *free;
   struct tide_closed closed;
   struct tide_frontier_wait *waits, **last_wait; /* all pending waits, in order of arrival */
-  bool is_severed; /* the axes of other machines than `machine` are over: tide_tracker_sever */
+  bool is_severed; /* atomic; the axes of other machines than `machine` are over: tide_tracker_sever
+                    */
   uint16_t machine;
   struct tide_counter strangers; /* raw waiters for axes that are not registered yet; its value and
                                     the order are not used */
@@ -106,10 +107,10 @@ static inline struct tide_tracker_axis *tide_tracker_find_locked(struct tide_tra
   return tide_axis_table_find(tide_load_relaxed(&tracker->table), axis);
 }
 
-/* True if all epochs of this axis, known or not, count as finished. */
+/* True if all epochs of an axis that is not registered count as finished: it is closed, or nothing
+ * will register it any more. */
 static inline bool tide_tracker_is_over_locked(const struct tide_tracker *tracker, tide_axis axis) {
-  return tide_closed_contains(&tracker->closed, axis) ||
-         (tracker->is_severed && tide_axis_machine(axis) != tracker->machine);
+  return tracker->is_severed || tide_closed_contains(&tracker->closed, axis);
 }
 
 /* tide_tracker_axis_epoch, without a call. */

@@ -123,7 +123,11 @@ static bool record_finished(struct tide_op *op) {
        tide_frontier_next(&at, &entry);)
     if (entry.axis != queue->position.axis && !tide_op_await_finish(op, entry.axis, entry.epoch))
       return false;
-  return true;
+  if (queue->in_order) return true;
+  /* What the queue knows of itself was imported back; the record's own entry is the operation's. */
+  uint64_t own = tide_frontier_get(queue->position.frontier, queue->position.axis);
+  if (own >= op->work.epoch) own = op->work.epoch - 1;
+  return !own || tide_op_await_finish(op, queue->position.axis, own);
 }
 
 /* True if the past of each buffer has finished, and each signaller that a wait has given up on; of
@@ -205,7 +209,8 @@ static inline bool waits_open(struct tide_op *op) {
 TIDE_APART static void await_record(struct tide_op *op, struct tide_op_wait *wait) {
   struct tide_node *node = tide_wait_queue(op, wait);
   TIDE_ASSERT(wait->timeline->ops && wait->timeline->ops->is_foreign);
-  if (tide_timeline_await_locked(wait->timeline, wait->value, node) != TIDE_AWAIT_QUEUED) return;
+  uint64_t value = tide_wait_record(op->queue, wait);
+  if (tide_timeline_await_locked(wait->timeline, value, node) != TIDE_AWAIT_QUEUED) return;
   wait->heap = TIDE_HEAP_REACHED;
   op->armed = true;
   op->unmet++;
@@ -225,6 +230,7 @@ static inline bool are_elided_settled(struct tide_op *op) {
       tide_op_fail(op, tide_timeline_status(timeline), tide_timeline_cause_locked(timeline));
     else await_record(op, wait);
   }
+  if (op->status) tide_op_give_up_waits(op);
   return !op->unmet;
 }
 

@@ -286,7 +286,7 @@ static bool leads_nowhere(struct search *search, const struct tide_op *op,
   if (timeline->ops) return false; /* operations that are submitted may bring progress */
   if (tide_load_acquire(&timeline->reached.value) >= wait->value) return false;
   if (tide_timeline_has_failed(timeline, wait->value)) return false;
-  if (!timeline->ops && tide_timeline_pending(timeline, wait->value)) return false;
+  if (tide_timeline_pending(timeline, wait->value)) return false;
   struct tide_op *giver = tide_wait_may_provide(op, wait);
   if (host_may_signal_below(wait, giver)) return false;
   return !giver || push_operation(search, giver);

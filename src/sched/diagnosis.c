@@ -127,8 +127,8 @@ static void describe_pending(struct tide_text *text, const struct tide_op *op) {
   if (op->arrived) describe_instance(text, op);
   for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     bool over = wait->open || tide_load_acquire(&wait->timeline->reached.value) >= wait->value;
-    if (held || (wait->class_ == TIDE_WAIT_ISSUED && !over))
-      describe_value(text, wait->timeline, wait->value, held);
+    bool is_awaited = wait->class_ == TIDE_WAIT_ISSUED || wait->heap != TIDE_HEAP_NONE;
+    if (held || (is_awaited && !over)) describe_value(text, wait->timeline, wait->value, held);
   }
   if (text->length == before)
     tide_text_format(text, held                       ? " behind the one before it"

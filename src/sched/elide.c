@@ -421,8 +421,11 @@ static void import_waits(struct tide_queue *queue, struct tide_op *op) {
     if (wait->class_ == TIDE_WAIT_ISSUED) issue_wait(queue, wait);
 }
 
-/* Clears the taint once the tracker passes the epoch where it arose: its past has finished. */
+/* Clears the taint once the tracker passes the epoch where it arose: its past has finished. Not
+ * after the loss of a machine: that epoch may have failed, and an evicted entry been known only by
+ * a signaller there. */
 static void clear_finished_taint(struct tide_queue *queue) {
+  if (tide_tracker_is_severed(queue->sched->context->tracker)) return;
   if (!queue->taint_epoch || tide_tracker_axis_epoch(queue->tracked) < queue->taint_epoch) return;
   /* A copy, since the records of earlier epochs keep the taint. */
   tide_frontier_copy(queue->apart, queue->position.frontier, NULL);

@@ -121,16 +121,26 @@ TIDE_APART static void add_own_entry(struct tide_queue *queue, struct tide_front
   tide_frontier_raise(next, queue->position.axis, epoch, &eviction);
 }
 
+/* Sets the position's frontier to a copy of the version, but for the own entry: `own` is the epoch
+ * that was imported back, 0 if none. */
+TIDE_APART static void set_apart(struct tide_queue *queue, const struct tide_frontier *version,
+                                 uint64_t own) {
+  struct tide_frontier *apart = queue->apart;
+  tide_frontier_copy(apart, version, NULL);
+  if (own) *tide_frontier_at(apart, tide_frontier_slot(apart, queue->position.axis)) = own;
+  else tide_frontier_drop(apart, queue->position.axis);
+  queue->position.frontier = apart;
+}
+
 /* Makes `known`, with the own entry, the queue's next version. On an out-of-order device the
- * position's frontier is a copy without the new own entry. */
+ * position's frontier is a copy without the new own entry. It lists no more than the version: an
+ * operation that fails awaits the entries of its version, and later ones rely on the position's. */
 static inline struct tide_frontier *make_version(struct tide_queue *queue, uint64_t epoch) {
   struct tide_frontier *next = tide_queue_next_frontier(queue);
   if (queue->sched->known != next) copy_known(queue, next);
-  if (!queue->in_order) {
-    tide_frontier_copy(queue->apart, next, NULL);
-    queue->position.frontier = queue->apart;
-  }
+  uint64_t own = queue->in_order ? 0 : tide_frontier_get(next, queue->position.axis);
   if (tide_frontier_get_raised(next, queue->position.axis) == 0) add_own_entry(queue, next, epoch);
+  if (!queue->in_order) set_apart(queue, next, own);
   queue->version.own = (uint32_t)tide_frontier_slot_raised(next, queue->position.axis);
   *tide_frontier_at(next, queue->version.own) = epoch;
   return next;

@@ -72,5 +72,6 @@ enum tide_status tide_drain_look(struct tide_service *service) {
   if (!service->is_draining) begin_drain(service);
   service->done_looks = is_all_done(service) ? service->done_looks + 1 : 0;
   if (service->done_looks >= LOOKS) return TIDE_OK;
-  return tide_service_now() >= by ? TIDE_TIMEOUT : TIDE_BUSY;
+  if (tide_service_now() < by) return TIDE_BUSY;
+  return service->done_looks ? TIDE_OK : TIDE_TIMEOUT;
 }

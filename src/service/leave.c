@@ -193,7 +193,8 @@ static void leave_if_gone(struct tide_served *const *clients, uint32_t count) {
     processes[i] = (struct pollfd){.fd = clients[i]->process, .events = POLLIN};
   }
   /* poll skips the descriptor -1 of a process that is not watched. */
-  if (poll(looks, count, 0) + poll(processes, count, 0) <= 0) return;
+  int hung_up = poll(looks, count, 0), ended = poll(processes, count, 0);
+  if (hung_up <= 0 && ended <= 0) return;
   for (uint32_t i = 0; i < count; i++)
     if (looks[i].revents & (POLLHUP | POLLERR | POLLRDHUP) || processes[i].revents)
       tide_leave_begin(clients[i]);

@@ -162,6 +162,7 @@ static enum tide_status read_uid(struct reader *r, struct tide_policy *policy) {
   rule.uid = (uint32_t)uid;
   uint32_t at = 0;
   while (at < policy->count && policy->rules[at].uid != uid) at++;
+  rule.speaks = at < policy->count ? policy->rules[at].speaks : policy->all.speaks;
   rule.speaks_line = at < policy->count ? policy->rules[at].speaks_line : 0;
   if (at == TIDE_POLICY_UIDS) {
     enum tide_status status = refuse_word(r, "there are too many uids");

@@ -122,6 +122,7 @@ void tide_policy_follow(struct tide_service *service) {
   struct tide_policy *next = tide_exchange(&service->next_policy, NULL);
   if (!next) return;
   service->policy = *next;
+  service->spare_parts = tide_policy_room(next).spare_parts; /* check_room: there are as many */
   tide_free(allocator_of(service), next, 1, sizeof *next);
   for (struct tide_link *link = service->users.next; link != &service->users; link = link->next) {
     struct tide_user *user = TIDE_CONTAINER(link, struct tide_user, link);

@@ -20,8 +20,7 @@ struct mirror {
   struct tide_timeline *timeline;
   struct tide_tree promises;
   uint32_t promise_count;
-  uint64_t taught; /* the newest record that has taught the tracker */
-  bool is_lost;
+  uint64_t failed; /* the home has failed from this value on; UINT64_MAX: it has not */
 };
 
 static struct promise *promise_of(struct tide_tree_node *node) {
@@ -77,7 +76,7 @@ static void free_mirror(void *backing) {
 }
 
 static const struct tide_value_ops mirror_ops = {
-    .kind = "timeline", .find = find, .free = free_mirror, .is_foreign = true};
+    .find = find, .free = free_mirror, .is_foreign = true};
 
 enum tide_status tide_mirror_create(struct tide_context *context, const char *label,
                                     struct tide_timeline **out_timeline) {
@@ -92,7 +91,9 @@ enum tide_status tide_mirror_create(struct tide_context *context, const char *la
   }
   struct tide_timeline *timeline = *out_timeline;
   mirror->timeline = timeline;
+  mirror->failed = UINT64_MAX;
   timeline->scope = TIDE_SCOPE_SYSTEM;
+  timeline->guard = context->sched_lock; /* a diagnosis looks at promises under it */
   timeline->backing = mirror;
   timeline->ops = &mirror_ops;
   tide_timeline_refresh(timeline);
@@ -103,7 +104,7 @@ enum tide_status tide_mirror_create(struct tide_context *context, const char *la
 static struct promise *copy_promises(const struct tide_context *context,
                                      const struct tide_mirror_state *state) {
   struct promise *first = NULL, **last = &first;
-  for (size_t i = 0; i < state->pending_count; i++) {
+  for (size_t i = 0; i < state->pending_count && i < TIDE_MIRROR_PENDING; i++) {
     const struct tide_mirror_record *record = &state->pending[i];
     struct promise *promise = tide_alloc(context->allocator, 1, promise_size(context));
     if (!promise) break;
@@ -182,8 +183,6 @@ static void teach(struct mirror *mirror, const struct tide_mirror_record *record
                   struct tide_fired *fired) {
   struct tide_context *context = mirror->timeline->context;
   struct tide_frontier_entry entry;
-  if (record->value <= mirror->taught) return;
-  mirror->taught = record->value;
   for (struct tide_frontier_cursor at = tide_frontier_begin(record->frontier);
        tide_frontier_next(&at, &entry);) {
     struct tide_tracker_axis *axis = is_of_this_machine(context, entry.axis)
@@ -198,20 +197,22 @@ static void teach(struct mirror *mirror, const struct tide_mirror_record *record
 /* Pushes a reached record, which `out_top` then describes. */
 static void push(struct tide_timeline *timeline, const struct tide_mirror_record *record,
                  struct tide_mirror_record *out_top) {
-  if (!record->axis) return;
   tide_history_push(timeline, record->value, record->axis, record->epoch, record->frontier);
   *out_top = *record;
 }
 
 /* Pushes the promises up to a value. */
 static void push_kept(struct mirror *mirror, uint64_t value, struct promise **unused,
-                      struct tide_mirror_record *out_top) {
+                      struct tide_mirror_record *out_top, struct tide_fired *fired) {
   struct tide_tree_node *first;
   while ((first = mirror->promises.first) && first->key <= value) {
     struct promise *promise = promise_of(first);
     const struct tide_mirror_record record = {first->key, promise->axis, promise->epoch,
                                               &promise->frontier};
-    push(mirror->timeline, &record, out_top);
+    if (promise->axis) {
+      teach(mirror, &record, fired);
+      push(mirror->timeline, &record, out_top);
+    }
     remove_promise(mirror, promise, unused);
   }
 }
@@ -223,12 +224,12 @@ static void raise(struct mirror *mirror, const struct tide_mirror_state *state,
   const struct tide_mirror_record *newest = &state->newest;
   struct tide_mirror_record top = {0};
   if (newest->value > timeline->reached.value) {
-    push_kept(mirror, newest->value - 1, unused, &top);
+    push_kept(mirror, newest->value - 1, unused, &top, fired);
     push(timeline, newest, &top);
     if (mirror->promises.first && mirror->promises.first->key == newest->value)
       remove_promise(mirror, promise_of(mirror->promises.first), unused);
   }
-  push_kept(mirror, state->reached, unused, &top);
+  push_kept(mirror, state->reached, unused, &top, fired);
   if (top.value < state->reached) {
     top = (struct tide_mirror_record){.value = state->reached};
     if (!timeline->newest_external) tide_history_push_external(timeline, state->reached);
@@ -261,6 +262,8 @@ static void keep_promises(struct mirror *mirror, struct promise *first, struct p
       *unused = promise;
     }
   }
+  const struct tide_tree_node *last = mirror->promises.last;
+  if (last && newest > last->key) newest = last->key;
   tide_counter_pop(&timeline->promised, newest, fired, TIDE_OK);
 }
 
@@ -283,8 +286,10 @@ static void join(struct mirror *mirror, const struct tide_mirror_state *state,
   struct tide_timeline *timeline = mirror->timeline;
   if (state->newest.value) teach(mirror, &state->newest, fired); /* before the value is reached */
   if (state->reached > timeline->reached.value) raise(mirror, state, unused, fired);
-  if (state->fail_from < timeline->fail_from)
+  if (state->fail_from < mirror->failed) {
+    mirror->failed = state->fail_from;
     fail(timeline, state->fail_from, state->status, state->cause, fired);
+  }
   keep_promises(mirror, promises, unused, fired);
   drop_failed(mirror, unused);
   tide_timeline_refresh(timeline);
@@ -298,14 +303,16 @@ enum tide_status tide_mirror_take(struct tide_timeline *timeline,
   struct tide_context *context = timeline->context;
   enum tide_status status = check_state(timeline, state, diag);
   if (status != TIDE_OK) return status;
-  register_axes(context, &state->newest);
+  if (state->newest.value) register_axes(context, &state->newest);
   for (size_t i = 0; i < state->pending_count; i++) register_axes(context, &state->pending[i]);
   struct promise *promises = copy_promises(context, state), *unused = NULL;
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  bool is_news = state->reached > timeline->reached.value;
-  if (is_news && !mirror->is_lost && tide_timeline_has_failed(timeline, state->reached))
+  bool has_ended = timeline->fail_from < mirror->failed; /* here: no state counts any more */
+  if (!has_ended && state->reached >= mirror->failed)
     status = refuse(timeline, diag, "a value that it has failed before", state->reached);
-  if (status == TIDE_OK && !mirror->is_lost) join(mirror, state, promises, &unused, fired);
+  else if (!has_ended && state->fail_from <= timeline->reached.value)
+    status = refuse(timeline, diag, "a failure of a value that it has reached", state->fail_from);
+  if (status == TIDE_OK && !has_ended) join(mirror, state, promises, &unused, fired);
   else unused = promises;
   tide_lock_give(guard);
   free_promises(context, unused);
@@ -318,7 +325,6 @@ void tide_mirror_lose(struct tide_timeline *timeline, const struct tide_failure 
   struct mirror *mirror = timeline->backing;
   struct promise *unused = NULL;
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  mirror->is_lost = true;
   fail(timeline, 0, why->status, why, fired);
   drop_failed(mirror, &unused);
   tide_lock_give(guard);

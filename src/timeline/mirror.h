@@ -12,6 +12,8 @@
  * What a mirror knows is true and late. A signaller may have finished long before its value arrives
  * here, so an elided wait may have to wait for its record at the start.
  *
+ * Locks. The guard is the scheduler's lock from the start.
+ *
  * What teaches. A reached record tells the tracker that its signaller, and all that it lists, have
  * finished, but for axes of this machine: their epochs are this context's own to tell. A promise, a
  * failure and an external value teach nothing.

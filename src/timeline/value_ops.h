@@ -39,7 +39,7 @@ struct tide_record_view {
 };
 
 struct tide_value_ops {
-  const char *kind; /* names a timeline without a label */
+  const char *kind; /* names a progress timeline without a label */
   /* Finds the record that stands for `value`, reached or pending: the lowest that is known at or
    * above it. False: none. */
   bool (*find)(void *backing, uint64_t value, struct tide_record_view *out_view);

@@ -16,7 +16,7 @@ struct state {
   struct tide_tracker_axis *at;
   struct tide_frontier_wait wait;
   struct tide_waiter nodes[2];
-  struct tide_node node, later;
+  struct tide_finish_wait finish, later;
   unsigned done, fired;
   enum tide_status status;
   bool cancelled, both_finished;
@@ -31,7 +31,7 @@ static void done(struct tide_frontier_wait *wait, enum tide_status status) {
       tide_tracker_finished(s->tracker, ONE, 1) && tide_tracker_finished(s->tracker, TWO, 1);
 }
 static void fired(struct tide_node *node, enum tide_status status) {
-  struct state *s = (void *)((char *)node - offsetof(struct state, node));
+  struct state *s = (void *)((char *)node - offsetof(struct state, finish));
   EXPECT_OK(status);
   __atomic_fetch_add(&s->fired, 1u, __ATOMIC_ACQ_REL);
 }
@@ -52,8 +52,8 @@ static void setup(void *self) {
   tide_frontier_raise(&s->both.frontier, ONE, 1, NULL);
   tide_frontier_raise(&s->both.frontier, TWO, 1, NULL);
   s->wait = (struct tide_frontier_wait){.nodes = s->nodes, .done = done, .user = s};
-  s->node.fire = fired;
-  s->later.fire = fired_later;
+  s->finish.node.fire = fired;
+  s->later.node.fire = fired_later;
 }
 
 /* As the scheduler does it: on the state itself, with the exchange and no lock. */
@@ -83,14 +83,14 @@ static void fail_two(void *self) {
 }
 static void wait_finish(void *self) {
   struct state *s = self;
-  if (tide_tracker_wait_finish(s->tracker, ONE, 1, &s->node) == TIDE_FINISH_ALREADY)
+  if (!tide_tracker_wait_finish(s->tracker, ONE, 1, &s->finish))
     __atomic_fetch_add(&s->fired, 1u, __ATOMIC_ACQ_REL);
 }
 
 /* Two waiters of one axis: who comes second need not announce itself. */
 static void wait_finish_later(void *self) {
   struct state *s = self;
-  if (tide_tracker_wait_finish(s->tracker, ONE, 2, &s->later) == TIDE_FINISH_ALREADY)
+  if (!tide_tracker_wait_finish(s->tracker, ONE, 2, &s->later))
     __atomic_fetch_add(&s->fired, 1u, __ATOMIC_ACQ_REL);
 }
 static void advance_one_further(void *self) {
@@ -121,7 +121,7 @@ static void finished_once(void *self) {
 static void finished_one_of_two(void *self) {
   struct state *s = self;
   EXPECT(s->fired == 1);
-  EXPECT(tide_tracker_cancel_finish(s->tracker, ONE, &s->later));
+  EXPECT(tide_tracker_cancel_finish(s->tracker, &s->later));
 }
 static void finished_twice_unless_cancelled(void *self) {
   struct state *s = self;
@@ -171,9 +171,9 @@ static void fail_and_certify(void *self) {
 }
 static void wait_and_cancel_finish(void *self) {
   struct state *s = self;
-  enum tide_finish finish = tide_tracker_wait_finish(s->tracker, ONE, 1, &s->node);
-  if (finish == TIDE_FINISH_ALREADY) __atomic_fetch_add(&s->fired, 1u, __ATOMIC_ACQ_REL);
-  else s->cancelled = tide_tracker_cancel_finish(s->tracker, ONE, &s->node);
+  bool queued = tide_tracker_wait_finish(s->tracker, ONE, 1, &s->finish);
+  if (queued) s->cancelled = tide_tracker_cancel_finish(s->tracker, &s->finish);
+  else __atomic_fetch_add(&s->fired, 1u, __ATOMIC_ACQ_REL);
 }
 static void finished_unless_cancelled(void *self) {
   struct state *s = self;

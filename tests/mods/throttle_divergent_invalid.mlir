@@ -224,3 +224,25 @@ gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %i: index) kernel {
+    %sched = cutlass.tile_scheduler.static_persistent %n, %n, %n : i32, i32, i32 -> !cutlass.tile_scheduler<static_persistent>
+    %mask = arith.constant 3 : i64
+    %one = arith.constant 1 : i32
+    cutlass.async.exec {warps = array<i32: 0, 4>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      %now = cutlass.tile_scheduler.mods_query_progress %sched, %one : !cutlass.tile_scheduler<static_persistent>, i32 -> i32
+      %c = arith.cmpi eq, %now, %one : i32
+      scf.if %c {
+        // expected-error@+1 {{profile 2 under a condition that may differ between threads}}
+        cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      }
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    gpu.return
+  }
+}

@@ -252,16 +252,16 @@ static void lose_home(struct program *program) {
   struct home *home = program->home;
   struct tide_failure why = {.status = TIDE_LOST};
   LOG(world, "the other machine is lost");
+  struct tide_fired fired;
   home->lost = true;
+  tide_fired_init(&fired);
   for (uint32_t i = 0; i < HOME_LINES; i++) {
-    struct tide_fired fired;
-    tide_fired_init(&fired);
     home->lines[i]->pending_count = 0;
     tide_mirror_lose(home->lines[i]->handle, &why, &fired);
-    tide_fired_run_calls(&fired, world->context);
   }
   for (uint32_t i = 0; i < HOME_QUEUES; i++) world->axes[home->axes[i]].over = true;
   tide_tracker_sever(world->context->tracker, 0, TIDE_LOST);
+  tide_fired_run_calls(&fired, world->context);
 }
 
 /* ---- steps -------------------------------------------------------------------------------------
@@ -301,6 +301,8 @@ void home_run_out(struct program *program) {
   }
   for (uint32_t i = 0; i < HOME_QUEUES; i++) tell_progress(program, i);
 }
+
+bool home_is_lost(const struct program *program) { return program->home && program->home->lost; }
 
 void home_end(struct program *program) {
   struct home *home = program->home;

@@ -451,6 +451,7 @@ void home_make(struct program *program);
 void home_step(struct program *program);
 void home_run_out(struct program *program);
 void home_end(struct program *program);
+bool home_is_lost(const struct program *program);
 /* Is this the record of a value that is reached there? axis -1: only the value is told. */
 bool home_record(struct world *world, const struct line *line, int axis, uint64_t epoch,
                  uint64_t value);
