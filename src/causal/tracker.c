@@ -242,6 +242,15 @@ bool tide_tracker_is_severed(struct tide_tracker *tracker) {
   return tide_load_acquire(&tracker->is_severed);
 }
 
+bool tide_tracker_given(struct tide_tracker *tracker, tide_axis axis, uint64_t *out_given) {
+  uint64_t finished;
+  if (!look_up(tracker, axis, &finished)) return false;
+  const struct tide_tracker_axis *at = tide_tracker_find(tracker, axis);
+  uint64_t given = at ? tide_load_acquire(&at->given) : 0;
+  *out_given = given > finished ? given : finished;
+  return true;
+}
+
 size_t tide_tracker_live(struct tide_tracker *tracker) { return tide_load_acquire(&tracker->live); }
 
 bool tide_tracker_axis_is(const struct tide_tracker_axis *at, tide_axis axis) {

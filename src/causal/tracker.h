@@ -50,6 +50,10 @@ void tide_tracker_close_collect(struct tide_tracker *tracker, struct tide_tracke
 /* Returns the finished epoch; UINT64_MAX: certified. One load, no lock. */
 uint64_t tide_tracker_axis_epoch(const struct tide_tracker_axis *at);
 
+/* Returns true if the axis was registered; *out_given is the newest epoch that was given or has
+ * finished; UINT64_MAX: it is closed. */
+bool tide_tracker_given(struct tide_tracker *tracker, tide_axis axis, uint64_t *out_given);
+
 /* A raw waiter for "(axis, epoch) has finished, with any status". */
 struct tide_finish_wait {
   struct tide_node node;

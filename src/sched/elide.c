@@ -2,6 +2,7 @@
  * first import, so that a held operation imports nothing. */
 #include "base/text.h"
 #include "causal/tracker.h"
+#include "sched/promise_view.h"
 #include "sched/sched.h"
 
 /* Returns the location of the wait's lookup result. */
@@ -61,6 +62,18 @@ static inline const struct tide_pending *find_tracked(const struct tide_queue *q
 /* Returns the record's frontier, with the own entry of its epoch. */
 static inline const struct tide_frontier *frontier_of(const struct tide_pending *pending) {
   return pending->queue ? tide_queue_record(pending->queue, pending->epoch) : pending->frontier;
+}
+
+bool tide_promise_view(const struct tide_timeline *timeline, uint64_t value,
+                       struct tide_record_view *out_view) {
+  struct tide_pending pending;
+  if (!find_pending(timeline, value, &pending)) return false;
+  const struct tide_frontier *frontier = pending.frontier ? frontier_of(&pending) : NULL;
+  *out_view = (struct tide_record_view){.value = pending.value,
+                                        .axis = frontier ? pending.axis : 0,
+                                        .epoch = pending.epoch,
+                                        .frontier = frontier};
+  return true;
 }
 
 bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_frontier *known,

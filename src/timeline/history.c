@@ -193,6 +193,14 @@ static uint64_t lower_bound(const struct tide_timeline *timeline, uint64_t value
   return low;
 }
 
+bool tide_history_newest(const struct tide_timeline *timeline, struct tide_record_view *out_view) {
+  if (!timeline->tracked) return false;
+  bool is_kept = timeline->tracked <= timeline->oldest;
+  if (is_kept && !timeline->kept) return false; /* the timeline's own slot has lost it */
+  return view_slot(is_kept ? kept_slot(timeline) : slot_at(timeline, timeline->tracked - 1), false,
+                   out_view);
+}
+
 bool tide_history_find(const struct tide_timeline *timeline, uint64_t value,
                        struct tide_record_view *out_view) {
   if (value <= timeline->initial) return false;

@@ -22,6 +22,8 @@ void tide_history_push_step(struct tide_timeline *timeline, uint64_t value,
                             struct tide_position *position);
 /* Pushes an external record, of which only the value is known. */
 void tide_history_push_external(struct tide_timeline *timeline, uint64_t value);
+/* Returns the newest tracked record. False: there is none. */
+bool tide_history_newest(const struct tide_timeline *timeline, struct tide_record_view *out_view);
 /* Finds the record that stands for a reached value. False: nothing is known about the value. */
 bool tide_history_find(const struct tide_timeline *timeline, uint64_t value,
                        struct tide_record_view *out_view);

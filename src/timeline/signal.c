@@ -10,12 +10,24 @@ static inline uint64_t min_value(uint64_t a, uint64_t b) { return a < b ? a : b;
 
 static inline void limit_quiet(struct tide_timeline *timeline) {
   uint64_t limit = min_value(timeline->host_limit, timeline->wake_at);
-  timeline->quiet_below = timeline->newest_external ? limit : 0;
+  timeline->quiet_below = timeline->newest_external && !timeline->is_followed ? limit : 0;
 }
 
 static inline bool may_hosts_signal(const struct tide_timeline *timeline) {
   return timeline->scope >= TIDE_SCOPE_PROCESS && !timeline->operations_only &&
          !timeline->ends_singly && !timeline->ops;
+}
+
+static __attribute__((noinline)) void tell_follow(struct tide_timeline_follow *follow,
+                                                  struct tide_fired *fired) {
+  if (tide_exchange(&follow->told, 1u)) return;
+  tide_fetch_add(&follow->in_flight, 1u);
+  tide_fired_push(fired, &follow->node, TIDE_OK);
+}
+
+/* The timeline has changed, under the guard. */
+static inline void tell_change(const struct tide_timeline *timeline, struct tide_fired *fired) {
+  if (__builtin_expect(timeline->is_followed, 0)) tell_follow(timeline->follow, fired);
 }
 
 /* Recomputes host_limit after a change of the pending, reserved or failed values. */
@@ -88,6 +100,7 @@ void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
                        TIDE_OK);
   tide_store_release(&timeline->reached.value, value);
   if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
+  tell_change(timeline, fired);
 }
 
 /* Signals under the guard, and releases it. */
@@ -170,6 +183,7 @@ void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
   tide_counter_pop_from(&timeline->reached, value, fired, status);
   tide_counter_pop_from(&timeline->promised, value, fired, status);
   tide_timeline_refresh(timeline);
+  tell_change(timeline, fired);
 }
 
 void tide_timeline_end(struct tide_timeline *timeline, enum tide_status status) {
@@ -218,6 +232,7 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
     tide_timeline_refresh(timeline);
   }
   if (is_new) record->state = TIDE_RECORD_PENDING;
+  tell_change(timeline, fired);
 }
 
 void tide_timeline_withdraw(struct tide_record *record) {
@@ -245,6 +260,7 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
                          record->external ? NULL : frontier, TIDE_OK);
     tide_store_release(&timeline->reached.value, value);
     if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
+    tell_change(timeline, fired);
   }
   return up;
 }
@@ -307,6 +323,28 @@ void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t
   tide_counter_add(&timeline->promised, node, value);
   tide_timeline_refresh(timeline);
   if (timeline->is_watched) tide_timeline_watch_wake(timeline->watch);
+}
+
+bool tide_timeline_set_follow(struct tide_timeline *timeline, struct tide_timeline_follow *follow) {
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  bool is_free = !timeline->is_followed;
+  if (is_free) {
+    timeline->follow = follow;
+    timeline->is_followed = true;
+    limit_quiet(timeline);
+  }
+  tide_lock_give(guard);
+  return is_free;
+}
+
+void tide_timeline_end_follow(struct tide_timeline *timeline, struct tide_timeline_follow *follow) {
+  const struct tide_platform *platform = timeline->context->platform;
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  timeline->is_followed = false;
+  timeline->follow = NULL;
+  limit_quiet(timeline);
+  tide_lock_give(guard);
+  while (tide_load_acquire(&follow->in_flight)) platform->yield(platform->self);
 }
 
 void tide_timeline_watch_wake(struct tide_timeline_watch *watch) {

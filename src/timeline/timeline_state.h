@@ -32,6 +32,15 @@ struct tide_record {
   enum { TIDE_RECORD_IDLE, TIDE_RECORD_RESERVED, TIDE_RECORD_PENDING } state;
 };
 
+/* Hears of each change of a timeline: of a promise, a signal, a failure. The node goes to the fired
+ * nodes of the change, once for all changes until it runs. Its `fire`, without a lock, calls
+ * tide_timeline_follow_heard before it looks at anything, and tide_timeline_follow_done last. */
+struct tide_timeline_follow {
+  struct tide_node node;
+  uint32_t told;      /* atomic: the node is on its way */
+  uint32_t in_flight; /* atomic: nodes that have not called tide_timeline_follow_done */
+};
+
 /* A thread that signals a timeline from outside, and listens only while a value is awaited. */
 struct tide_timeline_watch {
   const struct tide_platform *platform;
@@ -70,6 +79,7 @@ struct tide_timeline {
   bool gone : 1;             /* the broken ranges are lost: see tide_pending_forget_all_locked */
   bool grows : 1;            /* the ring may grow: see history.h */
   bool awaits_promise : 1;   /* `promised` has a waiter */
+  bool is_followed : 1;      /* `follow` is set */
   uint32_t held;             /* references of points */
   uint32_t owners;        /* hosts that may signal, and one for all operations that will; the last
                              field in the two lines */
@@ -98,7 +108,10 @@ struct tide_timeline {
   union {
     struct tide_tree broken_ranges; /* if values end one by one: see pending_value.h */
     struct {
-      const void *home; /* the queue or device that a narrow scope is bound to: sched's */
+      union {
+        const void *home; /* the queue or device that a narrow scope is bound to: sched's */
+        struct tide_timeline_follow *follow; /* of a wider scope */
+      };
       uint64_t batch, batch_value; /* sched's, while it checks several submits at once */
     };
   };
@@ -320,6 +333,18 @@ static inline void tide_waiting_end(struct tide_context *context) {
   if (__builtin_expect(tide_fetch_sub(waiting, 1u) & TIDE_WAITING_AWAITED, 0))
     platform->wake(platform->self, waiting, UINT32_MAX);
 #endif
+}
+
+/* Has `follow` hear of each change, for a timeline of scope process or wider. False: another one
+ * does. */
+bool tide_timeline_set_follow(struct tide_timeline *timeline, struct tide_timeline_follow *follow);
+/* Ends that, and waits until the node is at rest. */
+void tide_timeline_end_follow(struct tide_timeline *timeline, struct tide_timeline_follow *follow);
+static inline void tide_timeline_follow_heard(struct tide_timeline_follow *follow) {
+  tide_store_release(&follow->told, 0u);
+}
+static inline void tide_timeline_follow_done(struct tide_timeline_follow *follow) {
+  tide_fetch_sub(&follow->in_flight, 1u);
 }
 
 /* Has a thread listen for this timeline's values; NULL: the thread ends. The thread lives as long

@@ -1,0 +1,68 @@
+/* cluster/message.h: the messages between the members of a session, as bytes.
+ *
+ * Little-endian, at most TIDE_MESSAGE_MOST bytes. Each message begins with the tag of its session,
+ * so that a member that was started again is not taken for the old one. What is decoded has been
+ * checked against the message alone: sizes, enumerations, frontiers, the order of values. */
+#ifndef TIDE_CLUSTER_MESSAGE_H
+#define TIDE_CLUSTER_MESSAGE_H
+
+#include "timeline/mirror.h"
+
+#define TIDE_MESSAGE_MOST 8192u
+#define TIDE_MESSAGE_NAME 64u /* of a timeline, with its terminator */
+/* Bytes for the frontiers of one message: no more entries than 16 bytes each allow, and a head and
+ * the round-up of each record. */
+#define TIDE_MESSAGE_FRONTIERS (2 * TIDE_MESSAGE_MOST + 128 * TIDE_MIRROR_PENDING)
+
+enum tide_message_kind {
+  TIDE_MESSAGE_FOLLOW = 1,  /* I want the states of your timeline of this name */
+  TIDE_MESSAGE_FOLLOW_AXIS, /* I want the progress of your axis */
+  TIDE_MESSAGE_STATE,       /* what a timeline of mine has reached, promised, failed */
+  TIDE_MESSAGE_PROGRESS,    /* what has finished of an axis of mine */
+  TIDE_MESSAGE_LOST         /* the session has lost a member */
+};
+
+struct tide_message {
+  uint64_t tag;
+  enum tide_message_kind kind;
+  uint32_t number; /* FOLLOW, STATE: the follower's number of the timeline */
+  char name[TIDE_MESSAGE_NAME];
+  tide_axis axis;
+  uint64_t epoch;
+  uint32_t rank;               /* LOST */
+  struct tide_failure failure; /* LOST; STATE: the first cause, if has_cause */
+  bool has_cause;
+  struct tide_mirror_state state; /* STATE; its pointers lead into this struct */
+  struct tide_mirror_record pending[TIDE_MIRROR_PENDING];
+  uint64_t frontiers[TIDE_MESSAGE_FRONTIERS / sizeof(uint64_t)];
+};
+
+/* Writes a message, piece by piece. `size` counts what was written; what does not fit is left out,
+ * which `full` then tells. */
+struct tide_message_writer {
+  unsigned char bytes[TIDE_MESSAGE_MOST];
+  size_t size;
+  bool full;
+};
+
+void tide_message_begin(struct tide_message_writer *writer, uint64_t tag,
+                        enum tide_message_kind kind);
+void tide_message_follow(struct tide_message_writer *writer, uint64_t tag, uint32_t number,
+                         const char *name);
+void tide_message_axis(struct tide_message_writer *writer, uint64_t tag,
+                       enum tide_message_kind kind, tide_axis axis, uint64_t epoch);
+void tide_message_lost(struct tide_message_writer *writer, uint64_t tag, uint32_t rank,
+                       const struct tide_failure *why);
+/* Writes the head of a state. The records follow: the newest reached one first, if
+ * state->newest.value is not 0; then the pending ones, ascending. */
+void tide_message_state(struct tide_message_writer *writer, uint64_t tag, uint32_t number,
+                        const struct tide_mirror_state *state);
+/* Appends a record. False: there is no room for it, and the message stays as it was. */
+bool tide_message_add_record(struct tide_message_writer *writer,
+                             const struct tide_mirror_record *record);
+
+/* Reads a message. TIDE_CORRUPT, with a diag that says where; then nothing of `out` may be used. */
+enum tide_status tide_message_read(const void *bytes, size_t size, struct tide_message *out,
+                                   struct tide_diag *diag);
+
+#endif

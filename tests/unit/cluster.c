@@ -1,0 +1,500 @@
+/* A session of several contexts over a simulated transport: random programs whose operations
+ * compute bytes from those that they wait for, wherever these ran. Messages are late, twice and out
+ * of order; bodies fail; a machine is lost. */
+#include "cluster/message.h"
+#include "cluster/session.h"
+
+#include "base/random.h"
+#include "causal/context_state.h"
+#include "harness.h"
+#include "tidemark/tidemark.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MACHINES 4
+#define QUEUES 2
+#define OPS 60
+#define WAITS 3
+#define NET 4096
+#define OUT 64
+
+struct op {
+  uint32_t machine, queue, wait_count, waits[WAITS]; /* of operations */
+  uint64_t value;                                    /* of its queue's line */
+  bool fails;                                        /* its body does */
+  bool submitted, started, over;
+  enum tide_status status; /* when it is over */
+  uint64_t bytes;          /* 0: not written */
+};
+
+struct machine {
+  struct world *world;
+  uint32_t rank;
+  struct tide_lease lease;
+  struct tide_sink sink;
+  struct tide_context *context;
+  struct tide_backend backend;
+  struct tide_device *device;
+  struct tide_queue *queues[QUEUES];
+  struct tide_timeline *lines[MACHINES][QUEUES]; /* its own, and mirrors */
+  struct tide_cluster *cluster;
+  struct tide_work *out[OUT];
+  uint32_t out_count, next; /* next: of the program, to be submitted */
+  bool awake, is_dead;
+};
+
+struct packet {
+  uint32_t from, to;
+  size_t size;
+  unsigned char *bytes;
+};
+
+struct world {
+  uint64_t seed;
+  struct tide_random random;
+  uint32_t machine_count, op_count;
+  struct machine machines[MACHINES];
+  struct op ops[OPS];
+  uint64_t tops[MACHINES][QUEUES];
+  struct packet net[NET];
+  uint32_t packets;
+  uint64_t messages, ahead, elided;
+  int lost; /* -1: none */
+};
+
+#define VIOLATION(w, ...)                                                                          \
+  do {                                                                                             \
+    printf("seed %lu: ", (unsigned long)(w)->seed);                                                \
+    FAIL(__VA_ARGS__);                                                                             \
+  } while (0)
+
+static uint32_t pick(struct world *w, uint32_t limit) {
+  return (uint32_t)tide_random_below(&w->random, limit);
+}
+
+/* ---- the transport ----------------------------------------------------------------------- */
+
+static void send_packet(void *self, uint32_t to, const void *bytes, size_t size) {
+  struct machine *m = self;
+  struct world *w = m->world;
+  if (w->packets == NET) VIOLATION(w, "%u messages are on their way", NET);
+  struct packet *packet = &w->net[w->packets++];
+  *packet = (struct packet){m->rank, to, size, malloc(size)};
+  memcpy(packet->bytes, bytes, size);
+  w->messages++;
+}
+
+static void wake(void *self) { ((struct machine *)self)->awake = true; }
+
+static void drop_packet(struct world *w, uint32_t at) {
+  free(w->net[at].bytes);
+  w->net[at] = w->net[--w->packets];
+}
+
+static void deliver(struct world *w) {
+  if (!w->packets) return;
+  uint32_t at = pick(w, w->packets);
+  struct packet packet = w->net[at];
+  struct machine *to = &w->machines[packet.to];
+  if (to->is_dead || w->machines[packet.from].is_dead) {
+    drop_packet(w, at);
+    return;
+  }
+  unsigned char *copy = malloc(packet.size);
+  memcpy(copy, packet.bytes, packet.size);
+  if (pick(w, 20)) drop_packet(w, at); /* else it comes again */
+  tide_cluster_receive(to->cluster, packet.from, copy, packet.size);
+  free(copy);
+}
+
+/* ---- machines ------------------------------------------------------------------------------ */
+
+static void kick(void *self) { (void)self; }
+
+static enum tide_status never(void *arguments) {
+  (void)arguments;
+  return TIDE_FAILED;
+}
+static const struct tide_body_class body = {.name = "body", .host = never};
+
+/* Is an operation over, and an elided wait of another machine's line counted? */
+static void hear(void *self, const struct tide_event *event) {
+  struct machine *m = self;
+  struct world *w = m->world;
+  if (event->kind == TIDE_EVENT_WAIT_CLASS && (event->detail & 0xff) == TIDE_WAIT_ELIDED &&
+      event->cause_axis && tide_axis_machine(event->cause_axis) != m->rank + 1)
+    w->elided++;
+  bool leaves = event->kind == TIDE_EVENT_FINISH && !event->epoch;
+  if ((event->kind != TIDE_EVENT_PUBLISH && !leaves) || !event->label) return;
+  struct op *op = &w->ops[atoi(event->label + 1)];
+  op->over = true;
+  op->status = event->status;
+}
+
+static void open_machine(struct world *w, uint32_t rank) {
+  static const char *const names[MACHINES] = {"host a, pid 70", "host b, pid 71", "host c, pid 72",
+                                              "host d, pid 73"};
+  struct machine *m = &w->machines[rank];
+  *m = (struct machine){.world = w, .rank = rank};
+  tide_lease_init(&m->lease, (uint16_t)(rank + 1));
+  m->sink = (struct tide_sink){.event = hear, .self = m};
+  struct tide_context_params context = {.struct_size = sizeof context,
+                                        .lease = &m->lease,
+                                        .sink = &m->sink,
+                                        .frontier_capacity = (uint8_t)(w->seed % 3 ? 16 : 2)};
+  CHECK_OK(tide_context_create(&context, &m->context));
+  m->backend = (struct tide_backend){.name = "sim", .in_order = true, .kick = kick, .self = m};
+  CHECK_OK(tide_device_open(m->context, &m->backend, "sim", &m->device));
+  struct tide_cluster_params params = {.context = m->context,
+                                       .rank = rank,
+                                       .count = w->machine_count,
+                                       .tag = 42,
+                                       .transport = {m, send_packet, wake},
+                                       .names = names};
+  CHECK_OK(tide_cluster_create(&params, &m->cluster));
+  for (uint32_t q = 0; q < QUEUES; q++) {
+    struct tide_timeline_params line = {.struct_size = sizeof line,
+                                        .history = (uint32_t)(w->seed % 2 ? 16 : 1)};
+    CHECK_OK(tide_queue_create(m->device, NULL, &m->queues[q]));
+    CHECK_OK(tide_timeline_create(m->context, &line, &m->lines[rank][q]));
+  }
+}
+
+static void name_line(uint32_t rank, uint32_t queue, char *name, size_t size) {
+  snprintf(name, size, "line %u of machine %u", queue, rank);
+}
+
+static void follow_lines(struct world *w, struct machine *m) {
+  char name[64];
+  for (uint32_t rank = 0; rank < w->machine_count; rank++)
+    for (uint32_t q = 0; q < QUEUES; q++) {
+      name_line(rank, q, name, sizeof name);
+      if (rank == m->rank) CHECK_OK(tide_cluster_home(m->cluster, name, m->lines[rank][q]));
+      else CHECK_OK(tide_cluster_follow(m->cluster, rank, name, &m->lines[rank][q]));
+    }
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static void draw_op(struct world *w) {
+  struct op *op = &w->ops[w->op_count];
+  *op = (struct op){.machine = pick(w, w->machine_count), .queue = pick(w, QUEUES)};
+  uint32_t waits = pick(w, WAITS + 1);
+  for (uint32_t i = 0; i < waits && w->op_count; i++)
+    op->waits[op->wait_count++] = w->op_count - 1 - pick(w, w->op_count < 12 ? w->op_count : 12);
+  op->value = ++w->tops[op->machine][op->queue];
+  op->fails = pick(w, 100) < w->seed % 4;
+  w->op_count++;
+}
+
+static void submit_next(struct world *w, struct machine *m) {
+  while (m->next < w->op_count && w->ops[m->next].machine != m->rank) m->next++;
+  if (m->next == w->op_count) return;
+  uint32_t index = m->next++;
+  struct op *op = &w->ops[index];
+  struct tide_wait waits[WAITS];
+  struct tide_signal signal = {.timeline = m->lines[m->rank][op->queue], .value = op->value};
+  char label[16];
+  snprintf(label, sizeof label, "o%u", index);
+  for (uint32_t i = 0; i < op->wait_count; i++) {
+    const struct op *on = &w->ops[op->waits[i]];
+    waits[i] = (struct tide_wait){m->lines[on->machine][on->queue], on->value};
+    w->ahead += on->machine != m->rank && !on->started;
+  }
+  struct tide_operation operation = {.body = &body,
+                                     .label = label,
+                                     TIDE_ARGUMENTS(index),
+                                     .waits = waits,
+                                     .wait_count = op->wait_count,
+                                     .signals = &signal,
+                                     .signal_count = 1};
+  struct tide_diag diag;
+  enum tide_status status = tide_queue_submit(m->queues[op->queue], &operation, NULL, &diag);
+  if (status != TIDE_OK) VIOLATION(w, "o%u is refused: %s", index, diag.text);
+  op->submitted = true;
+}
+
+/* What it computes from what it waited for, and, in its queue, came behind. */
+static uint64_t compute(const struct world *w, uint32_t index) {
+  const struct op *op = &w->ops[index];
+  uint64_t bytes = index + 1;
+  for (uint32_t i = 0; i < op->wait_count; i++)
+    bytes = (bytes ^ w->ops[op->waits[i]].bytes) * 0x9e3779b97f4a7c15u + 1;
+  return bytes;
+}
+
+static void take_work(struct world *w, struct machine *m) {
+  struct tide_work *work;
+  if (m->out_count == OUT || !tide_device_exchange(m->device, NULL, 0, &work, 1, NULL)) return;
+  uint32_t index = *(const uint32_t *)tide_work_arguments(work);
+  struct op *op = &w->ops[index];
+  op->started = true;
+  for (uint32_t i = 0; i < op->wait_count; i++)
+    if (!w->ops[op->waits[i]].bytes)
+      VIOLATION(w, "o%u on %u starts before o%u on %u is written", index, m->rank, op->waits[i],
+                w->ops[op->waits[i]].machine);
+  m->out[m->out_count++] = work;
+}
+
+static void give_work(struct world *w, struct machine *m) {
+  if (!m->out_count) return;
+  uint32_t at = pick(w, m->out_count);
+  struct tide_work *work = m->out[at];
+  m->out[at] = m->out[--m->out_count];
+  uint32_t index = *(const uint32_t *)tide_work_arguments(work);
+  struct op *op = &w->ops[index];
+  if (!op->fails) op->bytes = compute(w, index);
+  work->status = op->fails ? TIDE_IO : TIDE_OK;
+  tide_device_exchange(m->device, &work, 1, NULL, 0, NULL);
+}
+
+static void lose_machine(struct world *w) {
+  struct machine *dead = &w->machines[w->lost];
+  dead->is_dead = true;
+  for (uint32_t i = 0; i < w->packets;)
+    if (w->net[i].to == dead->rank || (w->net[i].from == dead->rank && pick(w, 2)))
+      drop_packet(w, i);
+    else i++;
+}
+
+/* One machine hears of the end of file; it tells the others. */
+static void notice_loss(struct world *w) {
+  uint32_t next = ((uint32_t)w->lost + 1) % w->machine_count;
+  if (pick(w, 40) == 0)
+    tide_cluster_lose(w->machines[next].cluster, (uint32_t)w->lost, "end of file");
+}
+
+static void step(struct world *w, bool calm) {
+  struct machine *m = &w->machines[pick(w, w->machine_count)];
+  if (!calm && w->op_count < OPS && pick(w, 3) == 0) draw_op(w);
+  if (w->lost >= 0) notice_loss(w);
+  if (!m->is_dead) {
+    if (pick(w, 2)) submit_next(w, m);
+    if (pick(w, 2)) take_work(w, m);
+    if (pick(w, 3) == 0) give_work(w, m);
+    if (m->awake && (calm || pick(w, 2))) {
+      m->awake = false;
+      tide_cluster_publish(m->cluster);
+    }
+  }
+  if (pick(w, 2) || calm) deliver(w);
+}
+
+/* ---- how it ends ------------------------------------------------------------------------------
+ */
+
+/* Statuses are known from the program alone, unless a machine was lost. */
+static void check_ends(struct world *w) {
+  uint64_t fails_from[MACHINES][QUEUES];
+  memset(fails_from, 0xff, sizeof fails_from);
+  for (uint32_t i = 0; i < w->op_count; i++) {
+    const struct op *op = &w->ops[i];
+    bool fails = op->fails;
+    for (uint32_t j = 0; j < op->wait_count; j++) {
+      const struct op *on = &w->ops[op->waits[j]];
+      fails |= on->value >= fails_from[on->machine][on->queue];
+    }
+    uint64_t *from = &fails_from[op->machine][op->queue];
+    if (fails && op->value < *from) *from = op->value;
+    if (w->machines[op->machine].is_dead) continue;
+    if (!op->over) VIOLATION(w, "o%u on %u is not over", i, op->machine);
+    if (w->lost < 0 && (op->status != TIDE_OK) != fails)
+      VIOLATION(w, "o%u ends with %s", i, tide_status_name(op->status));
+    if (op->status == TIDE_OK && op->bytes != compute(w, i))
+      VIOLATION(w, "o%u has computed other bytes", i);
+    if (w->lost < 0 && op->status == TIDE_LOST) VIOLATION(w, "o%u is lost, and no machine is", i);
+  }
+}
+
+/* All operations have ended, and of a loss all have heard. */
+static bool is_over(struct world *w) {
+  for (uint32_t i = 0; i < w->machine_count && w->lost >= 0; i++)
+    if (!w->machines[i].is_dead && !tide_cluster_lost(w->machines[i].cluster, NULL)) return false;
+  for (uint32_t i = 0; i < w->op_count; i++)
+    if (!w->ops[i].over && !w->machines[w->ops[i].machine].is_dead) return false;
+  return true;
+}
+
+static void check_losses(struct world *w) {
+  char text[64];
+  struct tide_failure why;
+  for (uint32_t i = 0; i < w->machine_count; i++) {
+    struct machine *m = &w->machines[i];
+    if (m->is_dead) continue;
+    bool lost = tide_cluster_lost(m->cluster, &why);
+    if (lost != (w->lost >= 0)) VIOLATION(w, "machine %u says: %s", i, lost ? why.text : "no loss");
+    if (!lost) continue;
+    snprintf(text, sizeof text, "machine %d (host %c, pid %d): end of file", w->lost, 'a' + w->lost,
+             70 + w->lost);
+    if (strcmp(why.text, text)) VIOLATION(w, "machine %u says: %s", i, why.text);
+  }
+}
+
+static void close_machine(struct machine *m) {
+  while (m->out_count) give_work(m->world, m);
+  tide_cluster_destroy(m->cluster);
+  for (uint32_t rank = 0; rank < m->world->machine_count; rank++)
+    for (uint32_t q = 0; q < QUEUES; q++) tide_timeline_release(m->lines[rank][q]);
+  for (uint32_t q = 0; q < QUEUES; q++) tide_queue_destroy(m->queues[q]);
+  while (tide_device_settle(m->device, TIDE_NOW) != TIDE_OK) {
+    take_work(m->world, m);
+    give_work(m->world, m);
+  }
+  tide_device_close(m->device);
+  tide_context_destroy(m->context);
+}
+
+static struct world world;
+
+static void run(uint64_t seed) {
+  struct world *w = &world;
+  *w = (struct world){.seed = seed, .random = {seed}, .lost = -1};
+  w->machine_count = 2 + (uint32_t)(seed % (MACHINES - 1));
+  for (uint32_t i = 0; i < w->machine_count; i++) open_machine(w, i);
+  for (uint32_t i = 0; i < w->machine_count; i++) follow_lines(w, &w->machines[i]);
+  uint32_t dies_at = seed % 3 == 0 ? pick(w, 600) : UINT32_MAX;
+  for (uint32_t i = 0; i < 600; i++) {
+    step(w, false);
+    if (i != dies_at) continue;
+    w->lost = (int)pick(w, w->machine_count);
+    lose_machine(w);
+  }
+  for (uint32_t i = 0; i < 40000 && !is_over(w); i++) step(w, true);
+  check_ends(w);
+  check_losses(w);
+  for (uint32_t i = 0; i < w->machine_count; i++) close_machine(&w->machines[i]);
+  while (w->packets) drop_packet(w, 0);
+}
+
+TEST(random_programs_over_a_simulated_transport) {
+  uint64_t messages = 0, ahead = 0, elided = 0;
+  const char *given = getenv("SEED");
+  uint64_t first = given ? strtoull(given, NULL, 0) : 1;
+  uint64_t last = given ? first : 1500 / test_slowdown();
+  for (uint64_t seed = first; seed <= last; seed++) {
+    run(seed);
+    messages += world.messages;
+    ahead += world.ahead;
+    elided += world.elided;
+  }
+  /* Operations were queued, and waits elided, before the producers had started. */
+  CHECK(ahead > 0 && elided > 0 && messages > 0);
+}
+
+/* ---- what breaks a rule ------------------------------------------------------------------- */
+
+struct told {
+  struct tide_message_writer writer;
+  struct tide_mirror_state state;
+  TIDE_FRONTIER_STORAGE(frontier, 8);
+};
+
+/* A state of machine 1's first line, with one promise. */
+static void write_promise(struct told *told, uint64_t tag, uint32_t number, tide_axis signaller,
+                          uint64_t epoch, tide_axis other, uint64_t other_epoch) {
+  struct tide_frontier *frontier = &told->frontier.frontier;
+  tide_frontier_init(frontier, 8);
+  tide_frontier_insert_or_raise(frontier, signaller, epoch, NULL);
+  if (other) tide_frontier_insert_or_raise(frontier, other, other_epoch, NULL);
+  struct tide_mirror_record record = {3, signaller, epoch, frontier};
+  told->state = (struct tide_mirror_state){.fail_from = UINT64_MAX};
+  tide_message_state(&told->writer, tag, number, &told->state);
+  CHECK(tide_message_add_record(&told->writer, &record));
+}
+
+static void give(struct told *told, size_t size) {
+  tide_cluster_receive(world.machines[0].cluster, 1, told->writer.bytes, size);
+}
+
+/* Machine 0 of two; opened anew for each message. */
+static void open_two(void) {
+  world = (struct world){.seed = 1, .random = {1}, .lost = -1, .machine_count = 2};
+  for (uint32_t i = 0; i < 2; i++) open_machine(&world, i);
+  for (uint32_t i = 0; i < 2; i++) follow_lines(&world, &world.machines[i]);
+}
+static void close_two(void) {
+  for (uint32_t i = 0; i < 2; i++) close_machine(&world.machines[i]);
+  while (world.packets) drop_packet(&world, 0);
+}
+
+static void is_lost_for(const char *why) {
+  struct tide_failure failure;
+  char text[200];
+  CHECK(tide_cluster_lost(world.machines[0].cluster, &failure));
+  snprintf(text, sizeof text, "machine 1 (host b, pid 71): %s", why);
+  CHECK_EQ_STR(failure.text, text);
+  CHECK_STATUS(tide_timeline_wait(world.machines[0].lines[1][0], 3, TIDE_NOW), TIDE_LOST);
+  close_two();
+}
+
+TEST(a_message_that_breaks_a_rule_is_a_loss) {
+  static struct told told;
+  tide_axis theirs = tide_axis_make(2, TIDE_DOMAIN_QUEUE, 1);
+  struct tide_record_view view;
+  open_two();
+  write_promise(&told, 42, 1, theirs, 1, 0, 0);
+  struct tide_timeline *mirror = world.machines[0].lines[1][0];
+  told.writer.bytes[0]++; /* another session */
+  give(&told, told.writer.size);
+  CHECK(!mirror->ops->find(mirror->backing, 1, &view));
+  told.writer.bytes[0]--;
+  give(&told, told.writer.size);
+  CHECK(mirror->ops->find(mirror->backing, 1, &view) && view.value == 3);
+  CHECK(!tide_cluster_lost(world.machines[0].cluster, NULL));
+  give(&told, told.writer.size - 1);
+  is_lost_for("byte 59 of a message of 78: a frontier is cut short");
+
+  open_two();
+  write_promise(&told, 42, 1, tide_queue_axis(world.machines[0].queues[0]), 1, 0, 0);
+  give(&told, told.writer.size);
+  is_lost_for("a record of another machine's operation");
+  open_two();
+  write_promise(&told, 42, 1, theirs, 1, tide_axis_make(3, TIDE_DOMAIN_QUEUE, 1), 1);
+  give(&told, told.writer.size);
+  is_lost_for("a record lists an axis of no member");
+  open_two();
+  write_promise(&told, 42, 1, theirs, 1, tide_queue_axis(world.machines[0].queues[0]), 1);
+  give(&told, told.writer.size);
+  is_lost_for("a record lists an epoch that I have not given out");
+  open_two();
+  write_promise(&told, 42, 9, theirs, 1, 0, 0);
+  give(&told, told.writer.size);
+  is_lost_for("a state that I do not follow");
+  open_two();
+  tide_message_axis(&told.writer, 42, TIDE_MESSAGE_PROGRESS,
+                    tide_queue_axis(world.machines[0].queues[0]), 7);
+  give(&told, told.writer.size);
+  is_lost_for("progress of another machine's axis");
+  open_two();
+  tide_message_axis(&told.writer, 42, TIDE_MESSAGE_FOLLOW_AXIS, theirs, 0);
+  give(&told, told.writer.size);
+  is_lost_for("it follows an axis that is not mine");
+}
+
+TEST(names) {
+  struct tide_timeline *line, *narrow, *mirror;
+  struct tide_timeline_params params = {.struct_size = sizeof params, .scope = TIDE_SCOPE_DEVICE};
+  open_two();
+  struct machine *m = &world.machines[0];
+  CHECK_OK(tide_timeline_create(m->context, NULL, &line));
+  CHECK_OK(tide_timeline_create(m->context, &params, &narrow));
+  CHECK_STATUS(tide_cluster_home(m->cluster, "narrow", narrow), TIDE_SCOPE);
+  CHECK_STATUS(tide_cluster_home(m->cluster, "", line), TIDE_INVALID);
+  CHECK_STATUS(tide_cluster_home(m->cluster, "far", m->lines[1][0]), TIDE_DENIED);
+  CHECK_STATUS(tide_cluster_home(m->cluster, "line 0 of machine 0", line), TIDE_BUSY);
+  CHECK_STATUS(tide_cluster_home(m->cluster, "again", m->lines[0][0]), TIDE_BUSY);
+  CHECK_STATUS(tide_cluster_follow(m->cluster, 0, "mine", &mirror), TIDE_INVALID);
+  CHECK_STATUS(tide_cluster_follow(m->cluster, 2, "theirs", &mirror), TIDE_INVALID);
+  CHECK_OK(tide_cluster_follow(m->cluster, 1, "line 0 of machine 1", &mirror));
+  CHECK(mirror == m->lines[1][0]);
+  tide_timeline_release(mirror);
+  CHECK_STATUS(tide_timeline_signal_external(mirror, 1), TIDE_DENIED);
+  tide_timeline_release(line);
+  tide_timeline_release(narrow);
+  close_two();
+}
+
+TEST_MAIN(CASE(random_programs_over_a_simulated_transport),
+          CASE(a_message_that_breaks_a_rule_is_a_loss), CASE(names))
