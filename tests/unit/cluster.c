@@ -380,7 +380,7 @@ TEST(random_programs_over_a_simulated_transport) {
     elided += world.elided;
   }
   /* Operations were queued, and waits elided, before the producers had started. */
-  CHECK(ahead > 0 && elided > 0 && messages > 0);
+  CHECK(given || (ahead > 0 && elided > 0 && messages > 0));
 }
 
 /* ---- what breaks a rule ------------------------------------------------------------------- */
