@@ -1,7 +1,7 @@
 /* What a session takes in. A message is judged as a whole before anything of it is believed. */
 #include "base/alloc.h"
 #include "base/text.h"
-#include "cluster/session_state.h"
+#include "cluster/cluster_state.h"
 #include "timeline/pending_value.h"
 
 /* ---- what others follow --------------------------------------------------------------- */

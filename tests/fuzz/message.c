@@ -2,7 +2,7 @@
  * and a session that takes it in is well or lost. */
 #include "causal/context_state.h"
 #include "cluster/message.h"
-#include "cluster/session.h"
+#include "cluster/cluster.h"
 #include "tidemark/tidemark.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * compute bytes from those that they wait for, wherever these ran. Messages are late, twice and out
  * of order; bodies fail; a machine is lost. */
 #include "cluster/message.h"
-#include "cluster/session.h"
+#include "cluster/cluster.h"
 
 #include "base/random.h"
 #include "causal/context_state.h"

@@ -1,5 +1,5 @@
 /* A session: who follows what, what has changed, and the loss of a member. */
-#include "cluster/session_state.h"
+#include "cluster/cluster_state.h"
 
 #include "base/alloc.h"
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* cluster/session.h: a session between the contexts of several processes, its *members*.
+/* cluster/cluster.h: a session between the contexts of several processes, its *members*.
  *
  * The model. The members of a session are fixed. Member r has the machine number r + 1 in its axes.
  * A timeline has one home: the member that promises and signals its values. Others *follow* it by
@@ -26,8 +26,8 @@
  *
  * Threads. Any thread makes and follows timelines. One thread at a time, the transport's, calls
  * receive, publish and lose; the calls of timepoints that are due run on it. */
-#ifndef TIDE_CLUSTER_SESSION_H
-#define TIDE_CLUSTER_SESSION_H
+#ifndef TIDE_CLUSTER_CLUSTER_H
+#define TIDE_CLUSTER_CLUSTER_H
 
 #include "tidemark/timeline.h"
 

@@ -1,6 +1,6 @@
 /* What a session tells: the states of its timelines, the progress of its axes, what it follows. */
 #include "base/alloc.h"
-#include "cluster/session_state.h"
+#include "cluster/cluster_state.h"
 #include "sched/promise_view.h"
 #include "timeline/history.h"
 

@@ -1,6 +1,6 @@
-/* cluster/session_state.h: the private struct of a session. */
-#ifndef TIDE_CLUSTER_SESSION_STATE_H
-#define TIDE_CLUSTER_SESSION_STATE_H
+/* cluster/cluster_state.h: the private struct of a session. */
+#ifndef TIDE_CLUSTER_CLUSTER_STATE_H
+#define TIDE_CLUSTER_CLUSTER_STATE_H
 
 #include "base/list.h"
 #include "base/lock.h"
@@ -8,7 +8,7 @@
 #include "causal/context_state.h"
 #include "causal/tracker.h"
 #include "cluster/message.h"
-#include "cluster/session.h"
+#include "cluster/cluster.h"
 
 #define TIDE_CLUSTER_NAME 64u /* bytes of a member's name */
 
