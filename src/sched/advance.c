@@ -123,7 +123,7 @@ static bool record_finished(struct tide_op *op) {
        tide_frontier_next(&at, &entry);)
     if (entry.axis != queue->position.axis && !tide_op_await_finish(op, entry.axis, entry.epoch))
       return false;
-  if (queue->in_order) return true;
+  if (queue->in_order || !tide_tracker_is_severed(queue->sched->context->tracker)) return true;
   /* What the queue knows of itself was imported back; the record's own entry is the operation's. */
   uint64_t own = tide_frontier_get(queue->position.frontier, queue->position.axis);
   if (own >= op->work.epoch) own = op->work.epoch - 1;

@@ -143,12 +143,15 @@ void tide_queue_leave_held(struct tide_queue *queue, enum tide_status status) {
   while ((link = queue->held.prev) != &queue->held) tide_op_leave(tide_op_of_link(link), status);
 }
 
-/* Waits without an import need not delay an operation that will not run. */
+/* Waits without an import need not delay an operation that will not run. Of a foreign value, which
+ * may come late, the signaller's end is enough. */
 void tide_op_give_up_waits(struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait && op->unmet;
        wait = tide_wait_next(op, wait)) {
     bool is_awaited = wait->class_ == TIDE_WAIT_ISSUED || wait->heap != TIDE_HEAP_NONE;
-    if (!is_awaited || wait->open || !tide_wait_forget(op, wait)) continue;
+    const struct tide_value_ops *ops = wait->timeline->ops;
+    bool is_kept = wait->axis && !(ops && ops->is_foreign); /* it lends its priority until then */
+    if (!is_awaited || is_kept || wait->open || !tide_wait_forget(op, wait)) continue;
     wait->open = true;
     wait->finish = wait->axis != 0;
     op->unmet--;

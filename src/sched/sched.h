@@ -90,7 +90,7 @@ void tide_op_withdraw(struct tide_op *op);
 /* Fails the signals and points of an entered operation before its end. Waiters are notified now;
  * the epoch finishes and the storage is freed at the usual time. */
 void tide_op_fail_early(struct tide_op *op, enum tide_status status);
-/* Drops the waits of a failed operation, which then awaits the signallers of its imports. */
+/* Drops the waits of a failed operation, except those with an import from this context. */
 void tide_op_give_up_waits(struct tide_op *op);
 /* Cancels the queue's operations, and frees the queue after the last one. */
 void tide_queue_destroy_locked(struct tide_queue *queue);
