@@ -20,7 +20,7 @@ struct options {
   uint32_t gpu_ways;   /* bits: which of them */
 };
 
-/* Returns text to append to what is said of an unknown option; `options` ends with NULL. */
+/* Returns text to append to the message about an unknown option; `options` ends with NULL. */
 typedef const char *patterns_hint(const char *word, const char *const *options);
 
 /* False: what is wrong has been said. */

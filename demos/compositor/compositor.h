@@ -173,7 +173,7 @@ struct outcome {
   char folder[4096];
 };
 
-/* Returns text to append to what is said of an unknown option; `options` ends with NULL. */
+/* Returns text to append to the message about an unknown option; `options` ends with NULL. */
 typedef const char *option_hint(const char *word, const char *const *options);
 /* False: it has said why. hint: may be NULL. */
 bool read_options(int argc, char **argv, option_hint *hint, struct options *out_options);

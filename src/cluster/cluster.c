@@ -1,4 +1,4 @@
-/* A session: who follows what, what has changed, and the loss of a member. */
+/* A session: its timelines and their followers, and the loss of a member. */
 #include "cluster/cluster_state.h"
 
 #include "base/alloc.h"

@@ -13,7 +13,7 @@
  * A receiver decides alone, from the frontiers of the records, whether work may be queued or a wait
  * elided. The axes that a record lists are followed, too: an operation that fails awaits them.
  *
- * Loss. A loss is final: the first verdict wins, whoever finds it. Under the session's lock, in
+ * Loss. A loss is final: the first verdict of any member wins. Under the session's lock, in
  * this order: the session falls silent (it sends nothing but LOST, and takes nothing in); the
  * mirrors fail with TIDE_LOST and the lost member's name; all others are told. Then the axes of
  * others are severed, and the waiters run. An operation that has failed is no loss.

@@ -37,8 +37,8 @@ struct tide_message {
   uint64_t frontiers[TIDE_MESSAGE_FRONTIERS / sizeof(uint64_t)];
 };
 
-/* Writes a message, piece by piece. `size` counts what was written; what does not fit is left out,
- * which `full` then tells. */
+/* Writes a message, piece by piece. `size` counts the written bytes; a piece that does not fit is
+ * left out, which `full` then tells. */
 struct tide_message_writer {
   unsigned char bytes[TIDE_MESSAGE_MOST];
   size_t size;

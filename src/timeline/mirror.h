@@ -3,7 +3,7 @@
  *
  * The model. The home tells its state from time to time: the reached value, from where on it has
  * failed, the newest reached record, and the pending ones. The mirror takes a state in as a join:
- * the highest reached value and the lowest failed one stay, and what is reached was never pending.
+ * the highest reached value and the lowest failed one stay, and a reached value is not pending.
  * So a state may come twice, late or out of order, and states in between may be missing.
  *
  *        home     1 2 3 4 5 | 6 7        5 is reached, 6 and 7 are pending

@@ -8,8 +8,8 @@
  * Foreign values are *mirrored*: a state from elsewhere is checked without a lock, then taken in
  * under the guard (timeline/mirror.h). So the scheduler reads this process' memory alone.
  *
- * A wait for a value that is not promised blocks, and a failure fails all higher values, whatever
- * the backing. The backings differ in the rest:
+ * On every backing, a wait for a value that is not promised blocks, and a failure fails all higher
+ * values. The backings differ in the rest:
  *
  * |                        | host ring         | progress              | mirror                |
  * |------------------------|-------------------|-----------------------|-----------------------|
