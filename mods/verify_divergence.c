@@ -1,8 +1,9 @@
 /* Rejects a cooperative throttle to which only some threads of its region come: its barrier counts
  * all of them.
  *
- * A value *varies* if two threads of a CTA may have it differently: what names the thread, what one
- * thread alone gets, and what is computed from such values or decided by them. */
+ * A value *varies* if two threads of a CTA may have it differently: the name of a thread, a result
+ * that one thread alone gets, and all values that are computed from such values or chosen by them.
+ */
 #include "mods/verify.h"
 #include "mods/intern.h"
 #include "base/alloc.h"
@@ -37,7 +38,7 @@ static bool any_varies(const struct divergence *d, tide_ir_op op, uint32_t first
   return false;
 }
 
-/* True if each thread gets a result of its own, whatever the operands. */
+/* True if each thread gets a result of its own for any operands. */
 static bool is_source(unsigned kind) {
   if (kind >= TIDE_OP_NVVM_TID_X && kind <= TIDE_OP_NVVM_TID_Z) return true;
   if (kind >= TIDE_OP_NVVM_MBARRIER_INIT && kind <= TIDE_OP_NVVM_MBARRIER_TRY_WAIT_PARITY_SHARED)

@@ -217,7 +217,7 @@ static void leave_compounds(const char *policy, int count) {
 }
 
 /* Compounds of clients that have gone wait for a point that stays open. They take neither the parts
- * nor the timelines of those that are there, and keep nobody out. */
+ * nor the timelines of those that are there, and refuse no new client. */
 TEST(compounds_left_behind_take_no_quota) {
   leave_compounds("clients 3\ntrust 7\ndefault speaks 7 timelines 16 parts 8", 8);
   leave_compounds("clients 3\ntrust 7\ndefault speaks 7 timelines 8 channels 0 parts 1024", 7);

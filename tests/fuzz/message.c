@@ -1,5 +1,5 @@
-/* Messages between members of a session: whatever bytes come, what is read is within its bounds,
- * and a session that takes it in is well or lost. */
+/* Messages between members of a session. Of any bytes all reads are within bounds, and a session
+ * that takes them in is well or lost. */
 #include "causal/context_state.h"
 #include "cluster/message.h"
 #include "cluster/cluster.h"
