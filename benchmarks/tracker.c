@@ -32,7 +32,7 @@ struct state {
   struct tide_tracker_axis *at; /* the axis that advances */
   size_t plain_at;
   uint64_t epoch;
-  struct tide_node nodes[WAITERS];
+  struct tide_finish_wait finishes[WAITERS];
   struct tide_frontier_wait wait;
   struct tide_waiter waiters[NEEDS];
   TIDE_FRONTIER_STORAGE(needs, NEEDS);
@@ -73,7 +73,7 @@ static void *make(void) {
     s->plain[i] = (struct plain_axis){axis_at(i), 10, NULL};
     if (i % (AXES / NEEDS) == 0) tide_frontier_raise(&s->needs.frontier, axis_at(i), 10, NULL);
   }
-  for (uint64_t i = 0; i < WAITERS; i++) s->nodes[i].fire = on_node;
+  for (uint64_t i = 0; i < WAITERS; i++) s->finishes[i].node.fire = on_node;
   s->at = tide_tracker_find(s->tracker, axis_at(7));
   s->plain_at = 7;
   s->epoch = 10;
@@ -89,8 +89,7 @@ static void *make_far(size_t axis) {
   s->plain_at = axis;
   for (uint64_t i = 0; i < WAITERS; i++) {
     uint64_t epoch = UINT64_MAX - 1 - i * 7 % WAITERS;
-    BENCH_CHECK(tide_tracker_wait_finish(s->tracker, axis_at(7), epoch, &s->nodes[i]) ==
-                TIDE_FINISH_QUEUED);
+    BENCH_CHECK(tide_tracker_wait_finish(s->tracker, axis_at(7), epoch, &s->finishes[i]));
     s->plain_waiters[i] = (struct plain_waiter){s->plain[7].waiting, epoch, NULL};
     s->plain[7].waiting = &s->plain_waiters[i];
   }
@@ -102,7 +101,7 @@ static void *make_elsewhere(void) { return make_far(8); }
 static void drop(void *state) {
   struct state *s = state;
   for (uint64_t i = 0; i < WAITERS; i++)
-    tide_tracker_cancel_finish(s->tracker, axis_at(7), &s->nodes[i]);
+    (void)tide_tracker_cancel_finish(s->tracker, &s->finishes[i]);
   tide_tracker_destroy(s->tracker);
   pthread_mutex_destroy(&s->mutex);
   free(s->join_nodes);
@@ -161,8 +160,7 @@ static void advance_plain(void *state, uint64_t count) {
 static void wait_and_fire(void *state, uint64_t count) {
   struct state *s = state;
   for (uint64_t i = 0; i < count; i++) {
-    BENCH_CHECK(tide_tracker_wait_finish(s->tracker, axis_at(7), s->epoch + 1, &s->nodes[0]) ==
-                TIDE_FINISH_QUEUED);
+    BENCH_CHECK(tide_tracker_wait_finish(s->tracker, axis_at(7), s->epoch + 1, &s->finishes[0]));
     advance(s, 1);
   }
 }
@@ -170,9 +168,8 @@ static void wait_and_fire(void *state, uint64_t count) {
 static void wait_and_cancel(void *state, uint64_t count) {
   struct state *s = state;
   for (uint64_t i = 0; i < count; i++) {
-    BENCH_CHECK(tide_tracker_wait_finish(s->tracker, axis_at(9), 100 + i, &s->nodes[0]) ==
-                TIDE_FINISH_QUEUED);
-    tide_tracker_cancel_finish(s->tracker, axis_at(9), &s->nodes[0]);
+    BENCH_CHECK(tide_tracker_wait_finish(s->tracker, axis_at(9), 100 + i, &s->finishes[0]));
+    BENCH_CHECK(tide_tracker_cancel_finish(s->tracker, &s->finishes[0]));
   }
 }
 
