@@ -52,7 +52,8 @@ void home_make(struct program *program) {
   struct home *home = program->home = keep(sizeof *home);
   struct world *world = program->world;
   for (uint32_t i = 0; i < HOME_QUEUES; i++) {
-    home->axes[i] = axis_add(program, tide_axis_make(HOME_MACHINE, TIDE_DOMAIN_QUEUE, i + 1));
+    uint64_t ordinal = (uint64_t)program->index * HOME_QUEUES + i + 1;
+    home->axes[i] = axis_add(program, tide_axis_make(HOME_MACHINE, TIDE_DOMAIN_QUEUE, ordinal));
     world->axes[home->axes[i]].home = true;
     world->axes[home->axes[i]].records = keep((HOME_OPS + 1) * sizeof(struct vec));
   }

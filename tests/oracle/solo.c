@@ -28,6 +28,7 @@ static void config_of(uint64_t seed, struct config *config) {
   if (config->timelines > 4) config->timelines = 4;
   config->crossed = 0; /* how early a failing part is noticed depends on all instances */
   config->destroy = 0; /* both programs' axes must fit */
+  config->lose = 0;    /* a loss is one of all other machines */
   /* Memory whose past is tainted waits until everything has finished, in either program. */
   if (capacity < 40) config->buffers = 0;
 }
