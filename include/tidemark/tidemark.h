@@ -23,6 +23,7 @@
 #include "tidemark/fiber.h"
 #include "tidemark/wic.h"
 #include "tidemark/service.h"
+#include "tidemark/cluster.h"
 
 /* libtidemark-lang */
 #include "tidemark/trace.h"

@@ -72,7 +72,7 @@ enum tide_scope {
                              else a wake across devices */
   TIDE_SCOPE_PROCESS = 4, /* also hosts and other devices: a futex. Operations of one group wait as
                              above all the same */
-  TIDE_SCOPE_SYSTEM = 5   /* the memory is mapped by several processes: tidemark/shared.h */
+  TIDE_SCOPE_SYSTEM = 5   /* also members of a session, in other processes: tidemark/cluster.h */
 };
 
 /* Returns "queue", "device" …; "unknown" for an unknown scope. A constant. */
@@ -105,9 +105,7 @@ struct tide_timeline_params {
  * its past has finished. The room for more records is allocated by submits; without memory look-ups
  * are coarser. NULL params select the defaults.
  * - TIDE_NOMEM
- * - TIDE_INVALID: struct_size is missing, no such scope, or a history above 2^24
- * - TIDE_UNSUPPORTED: TIDE_SCOPE_SYSTEM; waiters and calls of this timeline lie in this process,
- *   and other processes cannot see them (tidemark/shared.h has timelines in shared memory) */
+ * - TIDE_INVALID: struct_size is missing, no such scope, or a history above 2^24 */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_timeline_create(struct tide_context *context, const struct tide_timeline_params *params,
                      struct tide_timeline **out_timeline);

@@ -17,6 +17,7 @@ struct tide_sched;
 
 /* The order in which a context destroys objects that its user left: a kind refers to later ones. */
 enum tide_owned_kind {
+  TIDE_OWNED_CLUSTER,
   TIDE_OWNED_CREW,
   TIDE_OWNED_DESCRIPTORS,
   TIDE_OWNED_MEDIUM,

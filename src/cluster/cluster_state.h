@@ -8,62 +8,102 @@
 #include "causal/context_state.h"
 #include "causal/tracker.h"
 #include "cluster/message.h"
-#include "cluster/cluster.h"
+#include "cluster/transport.h"
 
 #define TIDE_CLUSTER_NAME 64u /* bytes of a member's name */
 
-/* A member that follows a timeline, or an axis. */
-struct tide_follower {
-  struct tide_link link;
-  uint32_t rank;
-  uint32_t number; /* its number of the timeline */
+struct tide_follower;
+
+struct tide_member {
+  char name[TIDE_CLUSTER_NAME];
+  uint32_t in_flight; /* states and progresses sent to it, and not acknowledged */
+  uint32_t taken;     /* those of it that were taken in, and not acknowledged to it */
+  struct tide_follower *first_untold, **last_untold; /* what it is to be told, in this order */
+  uint32_t asks;                                     /* timelines of it that were asked for */
+  uint32_t asked;                                    /* timelines that it has asked for */
+  uint32_t asked_all; /* the same when it noted that this member is leaving */
+  bool is_leaving;    /* it has said LEAVING: each message is acknowledged at once */
+  bool is_to_note;    /* NOTED is owed to it */
+  bool has_noted;
+  bool has_left; /* it has said BYE */
+  bool is_gone;  /* after that, its end of the transport has ended */
 };
 
-/* A timeline of this member, or a name that is followed before the timeline is made. */
-struct tide_home {
-  struct tide_link link; /* cluster->homes */
+/* What members follow: a timeline of this member, or an axis. */
+struct tide_subject {
+  struct tide_link link;        /* cluster->subjects */
+  struct tide_subject *changed; /* cluster->changed */
+  uint32_t has_changed;         /* atomic: it is in that list, or about to be */
+  bool is_axis;
+  bool is_ignored; /* it has changed, and left that list without a follower */
   struct tide_cluster *cluster;
-  struct tide_timeline *timeline; /* NULL: not made yet */
+  struct tide_follower *followers;
+};
+
+struct tide_follower {
+  struct tide_follower *next;        /* of the subject */
+  struct tide_follower *next_untold; /* of the member, if is_untold */
+  struct tide_subject *subject;
+  uint32_t number; /* the member's number of the timeline */
+  uint16_t rank;
+  bool is_untold; /* it does not know the newest state */
+};
+
+/* A timeline of this member, or a name that is followed before the timeline is published. */
+struct tide_home {
+  struct tide_subject subject;
+  struct tide_timeline *timeline; /* NULL: not published yet */
   struct tide_timeline_follow follow;
-  uint32_t dirty; /* atomic: it has changed since the followers were told */
-  struct tide_link followers;
+  uint64_t told, told_failed; /* the reached value, and the first failed one, told last */
   char name[TIDE_MESSAGE_NAME];
 };
 
 /* A mirror of another member's timeline. */
 struct tide_followed {
-  struct tide_link link; /* cluster->mirrors */
+  struct tide_tree_node node; /* cluster->mirrors; key: its number */
   struct tide_timeline *timeline;
-  uint32_t home, number;
-  bool asked; /* FOLLOW was sent */
+  uint32_t home;
   char name[TIDE_MESSAGE_NAME];
 };
 
 /* An axis of this member that others follow. `wait` awaits the epoch after the one told. */
 struct tide_followed_axis {
+  struct tide_subject subject;
   struct tide_tree_node node; /* cluster->axes; key: the axis */
-  struct tide_cluster *cluster;
   struct tide_finish_wait wait;
   uint32_t is_waiting; /* atomic: `wait` is queued, or about to fire */
-  uint32_t dirty;      /* atomic: it has advanced since the followers were told */
-  uint64_t told;
-  struct tide_link followers;
+  uint64_t told;       /* UINT64_MAX: it is closed */
+};
+
+enum tide_cluster_phase {
+  TIDE_CLUSTER_OPEN,
+  TIDE_CLUSTER_LEAVING, /* tide_cluster_leave was called */
+  TIDE_CLUSTER_SAID_BYE,
+  TIDE_CLUSTER_OVER /* all have said BYE */
 };
 
 struct tide_cluster {
+  struct tide_owned owned;
   struct tide_context *context;
   uint32_t rank, count;
   uint64_t tag;
+  uint32_t window;
   struct tide_transport transport;
-  char (*names)[TIDE_CLUSTER_NAME];
-  struct tide_lock lock; /* guards all that follows, but for the atomics; taken before a guard */
-  struct tide_link homes, mirrors;
-  struct tide_tree axes;
-  struct tide_tree far_axes; /* by axis: those of other members whose progress was asked for */
-  uint32_t mirror_count;
+  struct tide_subject *changed; /* atomic: a stack of subjects that have changed */
+  uint32_t calls;               /* atomic: the nodes of axes that are firing */
+  uint32_t news;                /* atomic, waited on: counts changes of phase, and the loss */
+  struct tide_lock lock;        /* guards all that follows; taken before a guard */
+  enum tide_cluster_phase phase;
   bool is_lost;
+  bool has_said_leaving;
   struct tide_failure failure;
-  uint32_t calls; /* atomic: the nodes of axes that are firing */
+  struct tide_member *members;
+  struct tide_link subjects;
+  struct tide_tree mirrors;
+  struct tide_tree axes;     /* of this member, by axis */
+  struct tide_tree far_axes; /* by axis: those of other members whose progress was asked for */
+  uint32_t mirror_count;     /* also the number of the newest one */
+  uint32_t asked;            /* the newest mirror for which FOLLOW was sent */
   struct tide_message_writer writer;
   struct tide_message message; /* the transport's thread alone */
 };
@@ -74,18 +114,47 @@ static inline void tide_cluster_lock(struct tide_cluster *cluster) {
 static inline void tide_cluster_unlock(struct tide_cluster *cluster) {
   tide_lock_give(&cluster->lock);
 }
+static inline struct tide_home *tide_home_of(struct tide_subject *subject) {
+  return TIDE_CONTAINER(subject, struct tide_home, subject);
+}
+static inline struct tide_followed_axis *tide_followed_axis_of(struct tide_subject *subject) {
+  return TIDE_CONTAINER(subject, struct tide_followed_axis, subject);
+}
 
+/* Makes the session an object that its context destroys. */
+void tide_cluster_own(struct tide_cluster *cluster);
 /* Ends the session with this failure, if it is the first. `rank`: the lost member. */
 void tide_cluster_fail(struct tide_cluster *cluster, uint32_t rank, const struct tide_failure *why);
-/* Ends the waits for the progress of followed axes, and frees these and the far ones. */
-void tide_cluster_end_axes(struct tide_cluster *cluster);
+/* Does so with the member's name and the reason. */
+void tide_cluster_lose(struct tide_cluster *cluster, uint32_t rank, const char *reason);
+/* Wakes the threads that wait for `news`. */
+void tide_cluster_announce(struct tide_cluster *cluster);
+
+/* Begins to leave, and waits for nothing. */
+void tide_cluster_begin_leave(struct tide_cluster *cluster);
+/* Ends the session well if all members have said BYE. */
+void tide_cluster_end_if_over(struct tide_cluster *cluster);
+
+/* Notes that the followers of a subject do not know its newest state. Any thread; no lock is
+ * needed.
+ */
+void tide_subject_change(struct tide_subject *subject);
+void tide_subject_init(struct tide_subject *subject, struct tide_cluster *cluster, bool is_axis);
 
 /* ---- with the lock held ---- */
 
 /* Finds the home of a name, or makes one that waits for its timeline. NULL: no memory. */
 struct tide_home *tide_cluster_need_home(struct tide_cluster *cluster, const char *name);
 /* Asks for the progress of another member's axis, unless it has been asked for. */
-void tide_cluster_follow_axis(struct tide_cluster *cluster, tide_axis axis);
-void tide_cluster_free_followers(struct tide_cluster *cluster, struct tide_link *followers);
+void tide_cluster_follow_axis(struct tide_cluster *cluster, tide_axis axis,
+                              struct tide_fired *fired);
+/* Notes that another member's axis is closed: all its epochs have finished. */
+void tide_cluster_close_axis(struct tide_cluster *cluster, tide_axis axis,
+                             struct tide_fired *fired);
+/* Sends the message that the writer holds. */
+void tide_cluster_send(struct tide_cluster *cluster, uint32_t to);
+/* Frees an axis that awaits nothing, with its followers. */
+void tide_cluster_free_axis(struct tide_cluster *cluster, struct tide_followed_axis *axis);
+void tide_cluster_free_followers(struct tide_cluster *cluster, struct tide_subject *subject);
 
 #endif

@@ -57,6 +57,12 @@ void tide_message_axis(struct tide_message_writer *writer, uint64_t tag,
   put_number(writer, epoch, 8);
 }
 
+void tide_message_count(struct tide_message_writer *writer, uint64_t tag,
+                        enum tide_message_kind kind, uint32_t count) {
+  tide_message_begin(writer, tag, kind);
+  put_number(writer, count, 4);
+}
+
 void tide_message_lost(struct tide_message_writer *writer, uint64_t tag, uint32_t rank,
                        const struct tide_failure *why) {
   tide_message_begin(writer, tag, TIDE_MESSAGE_LOST);
@@ -220,6 +226,10 @@ enum tide_status tide_message_read(const void *bytes, size_t size, struct tide_m
       out->rank = (uint32_t)get_number(reader, 4);
       get_failure(reader, &out->failure);
       break;
+    case TIDE_MESSAGE_ACK:
+    case TIDE_MESSAGE_NOTED: out->number = (uint32_t)get_number(reader, 4); break;
+    case TIDE_MESSAGE_LEAVING:
+    case TIDE_MESSAGE_BYE: break;
     default: fail(reader, "an unknown kind of message");
   }
   if (!reader->wrong && reader->at != size) fail(reader, "bytes are left over");

@@ -18,14 +18,18 @@ enum tide_message_kind {
   TIDE_MESSAGE_FOLLOW = 1,  /* I want the states of your timeline of this name */
   TIDE_MESSAGE_FOLLOW_AXIS, /* I want the progress of your axis */
   TIDE_MESSAGE_STATE,       /* what a timeline of mine has reached, promised, failed */
-  TIDE_MESSAGE_PROGRESS,    /* what has finished of an axis of mine */
-  TIDE_MESSAGE_LOST         /* the session has lost a member */
+  TIDE_MESSAGE_PROGRESS,    /* what has finished of an axis of mine; UINT64_MAX: it is closed */
+  TIDE_MESSAGE_LOST,        /* the session has lost a member */
+  TIDE_MESSAGE_ACK,         /* I have taken in so many more of your states and progress */
+  TIDE_MESSAGE_LEAVING,     /* I am leaving: acknowledge each message, and say when this is noted */
+  TIDE_MESSAGE_NOTED,       /* so many timelines of yours have I asked for, up to then */
+  TIDE_MESSAGE_BYE          /* I shall tell nothing new; I serve until all have said so */
 };
 
 struct tide_message {
   uint64_t tag;
   enum tide_message_kind kind;
-  uint32_t number; /* FOLLOW, STATE: the follower's number of the timeline */
+  uint32_t number; /* FOLLOW, STATE: the follower's number of the timeline; ACK, NOTED: how many */
   char name[TIDE_MESSAGE_NAME];
   tide_axis axis;
   uint64_t epoch;
@@ -51,6 +55,9 @@ void tide_message_follow(struct tide_message_writer *writer, uint64_t tag, uint3
                          const char *name);
 void tide_message_axis(struct tide_message_writer *writer, uint64_t tag,
                        enum tide_message_kind kind, tide_axis axis, uint64_t epoch);
+/* ACK or NOTED. */
+void tide_message_count(struct tide_message_writer *writer, uint64_t tag,
+                        enum tide_message_kind kind, uint32_t count);
 void tide_message_lost(struct tide_message_writer *writer, uint64_t tag, uint32_t rank,
                        const struct tide_failure *why);
 /* Writes the head of a state. The records follow: the newest reached one first, if

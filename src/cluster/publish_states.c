@@ -4,7 +4,7 @@
 #include "sched/promise_view.h"
 #include "timeline/history.h"
 
-static void send(struct tide_cluster *cluster, uint32_t to) {
+void tide_cluster_send(struct tide_cluster *cluster, uint32_t to) {
   const struct tide_message_writer *writer = &cluster->writer;
   cluster->transport.send(cluster->transport.self, to, writer->bytes, writer->size);
 }
@@ -17,9 +17,9 @@ static struct tide_mirror_record record_of(const struct tide_record_view *view) 
 }
 
 /* Writes the timeline's state, with as many of the lowest promises as there is room for. */
-static void write_state(struct tide_cluster *cluster, struct tide_timeline *timeline,
-                        uint32_t number) {
+static void write_state(struct tide_cluster *cluster, struct tide_home *home, uint32_t number) {
   struct tide_message_writer *writer = &cluster->writer;
+  struct tide_timeline *timeline = home->timeline;
   struct tide_record_view view;
   struct tide_lock *guard = tide_timeline_lock(timeline);
   struct tide_mirror_state state = {.reached = timeline->reached.value, .fail_from = UINT64_MAX};
@@ -29,6 +29,8 @@ static void write_state(struct tide_cluster *cluster, struct tide_timeline *time
     const struct tide_cause *cause = tide_timeline_cause_locked(timeline);
     if (cause) state.cause = &cause->failure;
   }
+  home->told = state.reached;
+  home->told_failed = state.fail_from;
   if (tide_history_newest(timeline, &view)) state.newest = record_of(&view);
   tide_message_state(writer, cluster->tag, number, &state);
   bool has_room = !state.newest.value || tide_message_add_record(writer, &state.newest);
@@ -43,100 +45,220 @@ static void write_state(struct tide_cluster *cluster, struct tide_timeline *time
   tide_lock_give(guard);
 }
 
-static void publish_home(struct tide_cluster *cluster, struct tide_home *home) {
-  if (!home->timeline || !tide_exchange(&home->dirty, 0u)) return;
-  for (struct tide_link *at = home->followers.next; at != &home->followers; at = at->next) {
-    const struct tide_follower *follower = TIDE_CONTAINER(at, struct tide_follower, link);
-    write_state(cluster, home->timeline, follower->number);
-    send(cluster, follower->rank);
-  }
-}
-
 /* ---- progress ----------------------------------------------------------------------- */
 
 /* The awaited epoch has finished. Without a lock. */
 static void axis_advanced(struct tide_node *node, enum tide_status status) {
   struct tide_followed_axis *axis = TIDE_CONTAINER(node, struct tide_followed_axis, wait.node);
-  struct tide_cluster *cluster = axis->cluster;
+  struct tide_cluster *cluster = axis->subject.cluster;
   (void)status;
   tide_fetch_add(&cluster->calls, 1u);
   tide_store_release(&axis->is_waiting, 0u);
-  tide_store_release(&axis->dirty, 1u);
-  cluster->transport.wake(cluster->transport.self);
+  tide_subject_change(&axis->subject);
   tide_fetch_sub(&cluster->calls, 1u);
 }
 
-static void tell_progress(struct tide_cluster *cluster, const struct tide_followed_axis *axis) {
-  tide_message_axis(&cluster->writer, cluster->tag, TIDE_MESSAGE_PROGRESS, axis->node.key,
-                    axis->told);
-  for (const struct tide_link *at = axis->followers.next; at != &axis->followers; at = at->next)
-    send(cluster, TIDE_CONTAINER(at, const struct tide_follower, link)->rank);
-}
-
-static void publish_axis(struct tide_cluster *cluster, struct tide_followed_axis *axis) {
+/* Reads the progress of an axis, and awaits the next one. */
+static void look_at_axis(struct tide_cluster *cluster, struct tide_followed_axis *axis) {
   struct tide_tracker *tracker = cluster->context->tracker;
-  while (tide_exchange(&axis->dirty, 0u)) {
+  while (!tide_load_acquire(&axis->is_waiting)) {
     axis->told = tide_tracker_epoch(tracker, axis->node.key);
-    if (axis->told) tell_progress(cluster, axis);
-    if (axis->told == UINT64_MAX || tide_load_acquire(&axis->is_waiting)) return;
+    if (axis->told == UINT64_MAX) return;
     tide_store_release(&axis->is_waiting, 1u);
     axis->wait.node.fire = axis_advanced;
     axis->wait.node.state = TIDE_NODE_IDLE;
     if (tide_tracker_wait_finish(tracker, axis->node.key, axis->told + 1, &axis->wait)) return;
     tide_store_release(&axis->is_waiting, 0u);
-    tide_store_release(&axis->dirty, 1u);
   }
 }
 
-void tide_cluster_end_axes(struct tide_cluster *cluster) {
-  struct tide_context *context = cluster->context;
-  for (struct tide_tree_node *first; (first = cluster->axes.first);) {
-    struct tide_followed_axis *axis = TIDE_CONTAINER(first, struct tide_followed_axis, node);
-    bool never = !tide_load_acquire(&axis->is_waiting) ||
-                 tide_tracker_cancel_finish(context->tracker, &axis->wait);
-    while (!never && tide_load_acquire(&axis->is_waiting))
-      context->platform->yield(context->platform->self);
-    while (tide_load_acquire(&cluster->calls)) context->platform->yield(context->platform->self);
-    tide_tree_remove(&cluster->axes, first);
-    tide_cluster_free_followers(cluster, &axis->followers);
-    tide_free(context->allocator, axis, 1, sizeof *axis);
+void tide_cluster_free_axis(struct tide_cluster *cluster, struct tide_followed_axis *axis) {
+  tide_tree_remove(&cluster->axes, &axis->node);
+  tide_list_remove(&axis->subject.link);
+  tide_cluster_free_followers(cluster, &axis->subject);
+  tide_free(cluster->context->allocator, axis, 1, sizeof *axis);
+}
+
+/* ---- to followers --------------------------------------------------------------------- */
+
+/* Writes and sends the newest state. */
+static void tell_follower(struct tide_cluster *cluster, const struct tide_follower *follower) {
+  struct tide_subject *subject = follower->subject;
+  const struct tide_followed_axis *axis = tide_followed_axis_of(subject);
+  if (subject->is_axis && axis->told) {
+    tide_message_axis(&cluster->writer, cluster->tag, TIDE_MESSAGE_PROGRESS, axis->node.key,
+                      axis->told);
+  } else if (!subject->is_axis && tide_home_of(subject)->timeline) {
+    write_state(cluster, tide_home_of(subject), follower->number);
+  } else {
+    return; /* there is nothing to tell yet */
   }
-  for (struct tide_tree_node *first; (first = cluster->far_axes.first);) {
-    tide_tree_remove(&cluster->far_axes, first);
-    tide_free(context->allocator, first, 1, sizeof *first);
+  cluster->members[follower->rank].in_flight++;
+  tide_cluster_send(cluster, follower->rank);
+}
+
+/* Frees a closed axis once all followers know that it is. */
+static void forget_told_axis(struct tide_cluster *cluster, struct tide_subject *subject) {
+  const struct tide_platform *platform = cluster->context->platform;
+  if (!subject->is_axis || tide_followed_axis_of(subject)->told != UINT64_MAX) return;
+  for (const struct tide_follower *at = subject->followers; at; at = at->next)
+    if (at->is_untold) return;
+  /* A node that fired before the axis was closed may be on its way into the changed subjects. */
+  while (tide_load_acquire(&cluster->calls)) platform->yield(platform->self);
+  if (tide_load_acquire(&subject->has_changed)) return; /* it is told once more */
+  tide_cluster_free_axis(cluster, tide_followed_axis_of(subject));
+}
+
+/* Tells a member as much as its window allows. */
+static void tell_member(struct tide_cluster *cluster, struct tide_member *member) {
+  struct tide_follower *follower;
+  while ((follower = member->first_untold) && member->in_flight < cluster->window) {
+    member->first_untold = follower->next_untold;
+    if (!member->first_untold) member->last_untold = &member->first_untold;
+    follower->is_untold = false;
+    tell_follower(cluster, follower);
+    forget_told_axis(cluster, follower->subject);
   }
+}
+
+/* Puts the followers of a changed subject in line. */
+static void take_change(struct tide_cluster *cluster, struct tide_subject *subject) {
+  if (!subject->followers) {
+    subject->is_ignored = true; /* the next change does not wake the transport */
+    return;
+  }
+  tide_store_release(&subject->has_changed, 0u); /* before the state is read */
+  if (subject->is_axis) look_at_axis(cluster, tide_followed_axis_of(subject));
+  for (struct tide_follower *at = subject->followers; at; at = at->next) {
+    struct tide_member *member = &cluster->members[at->rank];
+    if (at->is_untold) continue;
+    at->is_untold = true;
+    at->next_untold = NULL;
+    *member->last_untold = at;
+    member->last_untold = &at->next_untold;
+  }
+}
+
+/* Takes the changed subjects, in the order of their changes: a follower hears of a promise before
+ * it hears of what was signalled later. */
+static struct tide_subject *take_changed(struct tide_cluster *cluster) {
+  struct tide_subject *newest = tide_exchange(&cluster->changed, NULL), *first = NULL;
+  while (newest) {
+    struct tide_subject *next = newest->changed;
+    newest->changed = first;
+    first = newest;
+    newest = next;
+  }
+  return first;
 }
 
 /* ---- what it follows ------------------------------------------------------------------ */
 
-static void ask_for(struct tide_cluster *cluster, struct tide_followed *followed) {
-  if (followed->asked) return;
-  followed->asked = true;
-  tide_message_follow(&cluster->writer, cluster->tag, followed->number, followed->name);
-  send(cluster, followed->home);
+static void ask_for_mirrors(struct tide_cluster *cluster) {
+  while (cluster->asked < cluster->mirror_count) {
+    struct tide_tree_node *node = tide_tree_at_least(&cluster->mirrors, ++cluster->asked);
+    const struct tide_followed *followed = TIDE_CONTAINER(node, struct tide_followed, node);
+    tide_message_follow(&cluster->writer, cluster->tag, cluster->asked, followed->name);
+    cluster->members[followed->home].asks++;
+    tide_cluster_send(cluster, followed->home);
+  }
 }
 
-void tide_cluster_follow_axis(struct tide_cluster *cluster, tide_axis axis) {
+void tide_cluster_follow_axis(struct tide_cluster *cluster, tide_axis axis,
+                              struct tide_fired *fired) {
   uint32_t machine = tide_axis_machine(axis);
   const struct tide_tree_node *known = tide_tree_at_least(&cluster->far_axes, axis);
   if (machine == cluster->rank + 1 || (known && known->key == axis)) return;
+  if (tide_tracker_epoch(cluster->context->tracker, axis) == UINT64_MAX) return; /* is closed */
+  if (cluster->members[machine - 1].is_gone) {
+    tide_cluster_close_axis(cluster, axis, fired);
+    return;
+  }
   struct tide_tree_node *node = tide_alloc(cluster->context->allocator, 1, sizeof *node);
   if (!node) return; /* the next record that lists it asks again */
   (void)tide_tree_insert(&cluster->far_axes, node, axis);
   tide_message_axis(&cluster->writer, cluster->tag, TIDE_MESSAGE_FOLLOW_AXIS, axis, 0);
-  send(cluster, machine - 1);
+  tide_cluster_send(cluster, machine - 1);
 }
 
-void tide_cluster_publish(struct tide_cluster *cluster) {
+/* ---- all of it ------------------------------------------------------------------------- */
+
+/* True if the timeline promises nothing, and its followers were told all of it. A change that has
+ * just been made may not be in line yet. */
+static bool is_told(const struct tide_home *home) {
+  struct tide_timeline *timeline = home->timeline;
+  struct tide_record_view view;
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  uint64_t reached = timeline->reached.value;
+  uint64_t failed = timeline->status ? timeline->fail_from : UINT64_MAX;
+  bool has_promise = reached < UINT64_MAX && tide_promise_view(timeline, reached + 1, &view);
+  tide_lock_give(guard);
+  if (has_promise || !home->subject.followers) return !has_promise;
+  return home->told == reached && home->told_failed == failed;
+}
+
+/* True if all that others follow, or may follow, is over, and known to them. */
+static bool is_settled(struct tide_cluster *cluster) {
+  uint64_t given;
+  if (tide_load_acquire(&cluster->changed)) return false;
+  for (uint32_t i = 0; i < cluster->count; i++) {
+    const struct tide_member *member = &cluster->members[i];
+    if (member->in_flight || member->first_untold) return false;
+    if (i != cluster->rank && (!member->has_noted || member->asked < member->asked_all))
+      return false;
+  }
+  for (struct tide_link *at = cluster->subjects.next; at != &cluster->subjects; at = at->next) {
+    struct tide_subject *subject = TIDE_CONTAINER(at, struct tide_subject, link);
+    if (subject->is_axis || !tide_home_of(subject)->timeline) continue;
+    if (!is_told(tide_home_of(subject))) return false;
+  }
+  for (const struct tide_tree_node *at = cluster->axes.first; at; at = tide_tree_next(at)) {
+    uint64_t told = TIDE_CONTAINER(at, const struct tide_followed_axis, node)->told;
+    if (tide_tracker_given(cluster->context->tracker, at->key, &given) && given > told)
+      return false;
+  }
+  return true;
+}
+
+static void say_to_all(struct tide_cluster *cluster, enum tide_message_kind kind) {
+  tide_message_begin(&cluster->writer, cluster->tag, kind);
+  for (uint32_t i = 0; i < cluster->count; i++)
+    if (i != cluster->rank) tide_cluster_send(cluster, i);
+}
+
+/* Answers those that are leaving. */
+static void note_leaving(struct tide_cluster *cluster) {
+  for (uint32_t i = 0; i < cluster->count; i++) {
+    struct tide_member *member = &cluster->members[i];
+    if (!member->is_to_note) continue;
+    member->is_to_note = false;
+    tide_message_count(&cluster->writer, cluster->tag, TIDE_MESSAGE_NOTED, member->asks);
+    tide_cluster_send(cluster, i);
+  }
+}
+
+static void take_leave(struct tide_cluster *cluster) {
+  if (cluster->phase != TIDE_CLUSTER_LEAVING) return;
+  if (!cluster->has_said_leaving) say_to_all(cluster, TIDE_MESSAGE_LEAVING);
+  cluster->has_said_leaving = true;
+  if (!is_settled(cluster)) return;
+  cluster->phase = TIDE_CLUSTER_SAID_BYE;
+  say_to_all(cluster, TIDE_MESSAGE_BYE);
+}
+
+void tide_cluster_tell(struct tide_cluster *cluster) {
   tide_cluster_lock(cluster);
-  for (struct tide_link *at = cluster->mirrors.next; at != &cluster->mirrors && !cluster->is_lost;
-       at = at->next)
-    ask_for(cluster, TIDE_CONTAINER(at, struct tide_followed, link));
-  for (struct tide_link *at = cluster->homes.next; at != &cluster->homes && !cluster->is_lost;
-       at = at->next)
-    publish_home(cluster, TIDE_CONTAINER(at, struct tide_home, link));
-  for (struct tide_tree_node *at = cluster->axes.first; at && !cluster->is_lost;
-       at = tide_tree_next(at))
-    publish_axis(cluster, TIDE_CONTAINER(at, struct tide_followed_axis, node));
+  if (!cluster->is_lost && cluster->phase != TIDE_CLUSTER_OVER) {
+    ask_for_mirrors(cluster);
+    note_leaving(cluster);
+    struct tide_subject *subject = take_changed(cluster), *next;
+    for (; subject; subject = next) {
+      next = subject->changed;
+      take_change(cluster, subject);
+    }
+    for (uint32_t i = 0; i < cluster->count; i++) tell_member(cluster, &cluster->members[i]);
+    take_leave(cluster);
+  }
   tide_cluster_unlock(cluster);
+  tide_cluster_end_if_over(cluster);
 }

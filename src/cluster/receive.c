@@ -6,25 +6,26 @@
 
 /* ---- what others follow --------------------------------------------------------------- */
 
-void tide_cluster_free_followers(struct tide_cluster *cluster, struct tide_link *followers) {
-  while (!tide_list_empty(followers)) {
-    struct tide_link *link = followers->next;
-    tide_list_remove(link);
-    tide_free(cluster->context->allocator, TIDE_CONTAINER(link, struct tide_follower, link), 1,
-              sizeof(struct tide_follower));
-  }
+static bool is_followed_by(const struct tide_subject *subject, uint32_t rank) {
+  const struct tide_follower *at = subject->followers;
+  while (at && at->rank != rank) at = at->next;
+  return at != NULL;
 }
 
 /* False: there is no memory. */
-static bool add_follower(struct tide_cluster *cluster, struct tide_link *followers, uint32_t rank,
-                         uint32_t number) {
-  for (struct tide_link *at = followers->next; at != followers; at = at->next)
-    if (TIDE_CONTAINER(at, struct tide_follower, link)->rank == rank) return true;
+static bool add_follower(struct tide_subject *subject, uint32_t rank, uint32_t number) {
+  struct tide_cluster *cluster = subject->cluster;
+  if (is_followed_by(subject, rank)) return true;
   struct tide_follower *follower = tide_alloc(cluster->context->allocator, 1, sizeof *follower);
   if (!follower) return false;
-  follower->rank = rank;
+  follower->subject = subject;
+  follower->rank = (uint16_t)rank;
   follower->number = number;
-  tide_list_push_back(followers, &follower->link);
+  follower->next = subject->followers;
+  subject->followers = follower;
+  if (subject->is_ignored) tide_store_release(&subject->has_changed, 0u);
+  subject->is_ignored = false;
+  tide_subject_change(subject);
   return true;
 }
 
@@ -33,9 +34,9 @@ static const char *take_follow(struct tide_cluster *cluster, uint32_t from) {
   const struct tide_message *message = &cluster->message;
   if (!message->name[0]) return "it follows a timeline without a name";
   struct tide_home *home = tide_cluster_need_home(cluster, message->name);
-  if (!home || !add_follower(cluster, &home->followers, from, message->number))
+  if (!home || !add_follower(&home->subject, from, message->number))
     return "there is no memory for what it follows";
-  tide_store_release(&home->dirty, 1u);
+  cluster->members[from].asked++;
   return NULL;
 }
 
@@ -45,8 +46,7 @@ static struct tide_followed_axis *need_axis(struct tide_cluster *cluster, tide_a
   struct tide_followed_axis *followed =
       tide_alloc(cluster->context->allocator, 1, sizeof *followed);
   if (!followed) return NULL;
-  followed->cluster = cluster;
-  tide_list_init(&followed->followers);
+  tide_subject_init(&followed->subject, cluster, true);
   (void)tide_tree_insert(&cluster->axes, &followed->node, axis);
   return followed;
 }
@@ -58,9 +58,8 @@ static const char *take_follow_axis(struct tide_cluster *cluster, uint32_t from)
   if (!tide_tracker_given(cluster->context->tracker, axis, &given))
     return "it follows an axis that I have not given out";
   struct tide_followed_axis *followed = need_axis(cluster, axis);
-  if (!followed || !add_follower(cluster, &followed->followers, from, 0))
+  if (!followed || !add_follower(&followed->subject, from, 0))
     return "there is no memory for what it follows";
-  tide_store_release(&followed->dirty, 1u);
   return NULL;
 }
 
@@ -92,12 +91,13 @@ static const char *judge_state(const struct tide_cluster *cluster, uint32_t from
   return wrong;
 }
 
-static void follow_axes(struct tide_cluster *cluster, const struct tide_mirror_record *record) {
+static void follow_axes(struct tide_cluster *cluster, const struct tide_mirror_record *record,
+                        struct tide_fired *fired) {
   struct tide_frontier_entry entry;
   if (!record->axis) return;
   for (struct tide_frontier_cursor at = tide_frontier_begin(record->frontier);
        tide_frontier_next(&at, &entry);)
-    tide_cluster_follow_axis(cluster, entry.axis);
+    tide_cluster_follow_axis(cluster, entry.axis, fired);
 }
 
 static const char *take_state(struct tide_cluster *cluster, uint32_t from, struct tide_fired *fired,
@@ -105,44 +105,114 @@ static const char *take_state(struct tide_cluster *cluster, uint32_t from, struc
   const struct tide_mirror_state *state = &cluster->message.state;
   const char *wrong = judge_state(cluster, from, state);
   if (wrong) return wrong;
-  struct tide_followed *followed = NULL;
-  for (struct tide_link *at = cluster->mirrors.next; at != &cluster->mirrors && !followed;
-       at = at->next) {
-    struct tide_followed *mirror = TIDE_CONTAINER(at, struct tide_followed, link);
-    if (mirror->number == cluster->message.number && mirror->home == from) followed = mirror;
-  }
-  if (!followed) return "a state that I do not follow";
+  struct tide_tree_node *node = tide_tree_at_least(&cluster->mirrors, cluster->message.number);
+  if (!node || node->key != cluster->message.number) return "a state that I do not follow";
+  const struct tide_followed *followed = TIDE_CONTAINER(node, struct tide_followed, node);
+  if (followed->home != from) return "a state of another machine's timeline";
   if (tide_mirror_take(followed->timeline, state, fired, diag) != TIDE_OK) return diag->text;
-  if (state->newest.value) follow_axes(cluster, &state->newest);
-  for (size_t i = 0; i < state->pending_count; i++) follow_axes(cluster, &state->pending[i]);
+  if (state->newest.value) follow_axes(cluster, &state->newest, fired);
+  for (size_t i = 0; i < state->pending_count; i++) follow_axes(cluster, &state->pending[i], fired);
   return NULL;
+}
+
+/* Returns the axis of another machine, registered; NULL: it is closed, or there is no memory. */
+static struct tide_tracker_axis *find_far_axis(struct tide_cluster *cluster, tide_axis number) {
+  struct tide_tracker *tracker = cluster->context->tracker;
+  struct tide_tracker_axis *axis = tide_tracker_find(tracker, number);
+  if (axis || tide_tracker_register(tracker, number) != TIDE_OK) return axis;
+  return tide_tracker_find(tracker, number);
+}
+
+void tide_cluster_close_axis(struct tide_cluster *cluster, tide_axis number,
+                             struct tide_fired *fired) {
+  struct tide_tracker_axis *axis = find_far_axis(cluster, number);
+  struct tide_tree_node *asked = tide_tree_at_least(&cluster->far_axes, number);
+  if (axis) tide_tracker_close_collect(cluster->context->tracker, axis, fired);
+  if (!asked || asked->key != number) return;
+  tide_tree_remove(&cluster->far_axes, asked);
+  tide_free(cluster->context->allocator, asked, 1, sizeof *asked);
 }
 
 static const char *take_progress(struct tide_cluster *cluster, uint32_t from,
                                  struct tide_fired *fired) {
-  struct tide_tracker *tracker = cluster->context->tracker;
   const struct tide_message *message = &cluster->message;
   if (tide_axis_machine(message->axis) != from + 1) return "progress of another machine's axis";
-  struct tide_tracker_axis *axis = tide_tracker_find(tracker, message->axis);
-  if (!axis && tide_tracker_register(tracker, message->axis) == TIDE_OK)
-    axis = tide_tracker_find(tracker, message->axis);
-  if (axis) tide_tracker_advance_collect(tracker, axis, message->epoch, fired);
+  if (message->epoch == UINT64_MAX) {
+    tide_cluster_close_axis(cluster, message->axis, fired);
+    return NULL;
+  }
+  struct tide_tracker_axis *axis = find_far_axis(cluster, message->axis);
+  if (axis) tide_tracker_advance_collect(cluster->context->tracker, axis, message->epoch, fired);
+  return NULL;
+}
+
+/* ---- the window, and the end -------------------------------------------------------------- */
+
+static void acknowledge(struct tide_cluster *cluster, uint32_t to) {
+  struct tide_member *member = &cluster->members[to];
+  if (!member->taken || (member->taken < cluster->window / 2 && !member->is_leaving)) return;
+  tide_message_count(&cluster->writer, cluster->tag, TIDE_MESSAGE_ACK, member->taken);
+  member->taken = 0;
+  tide_cluster_send(cluster, to);
+}
+
+static const char *take_ack(struct tide_cluster *cluster, uint32_t from) {
+  struct tide_member *member = &cluster->members[from];
+  uint32_t count = cluster->message.number;
+  if (count > member->in_flight) return "it acknowledges more than it was told";
+  member->in_flight -= count;
+  return NULL;
+}
+
+static const char *take_leaving(struct tide_cluster *cluster, uint32_t from) {
+  cluster->members[from].is_leaving = true;
+  cluster->members[from].is_to_note = true;
+  return NULL;
+}
+
+static const char *take_noted(struct tide_cluster *cluster, uint32_t from) {
+  struct tide_member *member = &cluster->members[from];
+  if (!cluster->has_said_leaving) return "it notes that I am leaving, and I am not";
+  member->has_noted = true;
+  member->asked_all = cluster->message.number;
+  return NULL;
+}
+
+static const char *take_bye(struct tide_cluster *cluster, uint32_t from, struct tide_fired *fired) {
+  struct tide_failure why = {.status = TIDE_CANCELLED};
+  struct tide_text text;
+  cluster->members[from].has_left = true;
+  tide_text_init(&text, why.text, sizeof why.text);
+  tide_text_format(&text, "machine %u (%s) has left the session", from,
+                   cluster->members[from].name);
+  for (struct tide_tree_node *at = cluster->mirrors.first; at; at = tide_tree_next(at)) {
+    const struct tide_followed *followed = TIDE_CONTAINER(at, struct tide_followed, node);
+    if (followed->home == from) tide_mirror_lose(followed->timeline, &why, fired);
+  }
   return NULL;
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
-/* Takes in the decoded message, unless the session is lost. */
+/* Takes in the decoded message. */
 static const char *take(struct tide_cluster *cluster, uint32_t from, struct tide_fired *fired,
                         struct tide_diag *diag) {
   switch (cluster->message.kind) {
     case TIDE_MESSAGE_FOLLOW: return take_follow(cluster, from);
     case TIDE_MESSAGE_FOLLOW_AXIS: return take_follow_axis(cluster, from);
-    case TIDE_MESSAGE_STATE: return take_state(cluster, from, fired, diag);
-    case TIDE_MESSAGE_PROGRESS: return take_progress(cluster, from, fired);
+    case TIDE_MESSAGE_STATE:
+      cluster->members[from].taken++;
+      return take_state(cluster, from, fired, diag);
+    case TIDE_MESSAGE_PROGRESS:
+      cluster->members[from].taken++;
+      return take_progress(cluster, from, fired);
+    case TIDE_MESSAGE_ACK: return take_ack(cluster, from);
+    case TIDE_MESSAGE_LEAVING: return take_leaving(cluster, from);
+    case TIDE_MESSAGE_NOTED: return take_noted(cluster, from);
+    case TIDE_MESSAGE_BYE: return take_bye(cluster, from, fired);
     case TIDE_MESSAGE_LOST: break;
   }
-  return NULL;
+  return "it says that a machine is lost that is no member";
 }
 
 void tide_cluster_receive(struct tide_cluster *cluster, uint32_t from, const void *bytes,
@@ -157,12 +227,16 @@ void tide_cluster_receive(struct tide_cluster *cluster, uint32_t from, const voi
   }
   if (message->tag != cluster->tag) return; /* of another session */
   if (message->kind == TIDE_MESSAGE_LOST && message->rank < cluster->count) {
+    message->failure.status = TIDE_LOST;
     tide_cluster_fail(cluster, message->rank, &message->failure);
     return;
   }
   tide_fired_init(&fired);
   tide_cluster_lock(cluster);
-  if (!cluster->is_lost) wrong = take(cluster, from, &fired, &diag);
+  if (!cluster->is_lost && cluster->phase != TIDE_CLUSTER_OVER) {
+    wrong = take(cluster, from, &fired, &diag);
+    if (!wrong) acknowledge(cluster, from);
+  }
   tide_cluster_unlock(cluster);
   tide_fired_run_calls(&fired, cluster->context);
   if (wrong) tide_cluster_lose(cluster, from, wrong);

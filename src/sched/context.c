@@ -109,6 +109,7 @@ static void await_waiting(struct tide_context *context) {
 void tide_context_destroy(struct tide_context *context) {
   if (!context) return;
   struct tide_sched *sched = context->sched;
+  (void)tide_context_end_owned(context, TIDE_OWNED_CLUSTER);
   cancel_queues(sched);
   /* Operations that fail await what they know. Other machines tell nothing of it any more. */
   tide_tracker_sever(context->tracker, context->lease->machine, TIDE_CANCELLED);

@@ -38,4 +38,14 @@ int tide_socket_connect(const char *path, uint64_t deadline);
 /* Returns the uid of the listening process, as the kernel noted it; UINT32_MAX: unknown. */
 uint32_t tide_socket_peer(int socket);
 
+#define TIDE_DESCRIPTORS_MOST 4
+
+/* Sends one message. TIDE_BUSY: the socket is full now; TIDE_LOST: no peer. Never blocks. */
+enum tide_status tide_socket_send(int socket, const void *bytes, size_t size,
+                                  const int *descriptors, unsigned count);
+/* Receives one message of 1 to `size` bytes. TIDE_BUSY: none has come; TIDE_LOST: the end;
+ * TIDE_CORRUPT: a longer message. Unused descriptors are -1; with `most` 0 the kernel drops all. */
+enum tide_status tide_socket_receive(int socket, void *bytes, size_t size, size_t *out_size,
+                                     int descriptors[TIDE_DESCRIPTORS_MOST], unsigned most);
+
 #endif

@@ -86,77 +86,20 @@ int tide_mapping_another(const struct tide_mapping *mapping, bool writable) {
 
 /* ---- messages --------------------------------------------------------------------- */
 
-union control {
-  struct cmsghdr header;
-  unsigned char bytes[CMSG_SPACE(sizeof(int) * TIDE_DESCRIPTORS_MOST)];
-};
-
 enum tide_status tide_message_send(int socket, const struct tide_wire_message *message,
                                    const int *descriptors, unsigned count) {
-  struct iovec part = {.iov_base = (void *)(uintptr_t)message, .iov_len = sizeof *message};
-  union control control;
-  struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-  if (count) {
-    memset(&control, 0, sizeof control);
-    header.msg_control = &control;
-    header.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-    struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int) * count);
-    memcpy(CMSG_DATA(rights), descriptors, sizeof(int) * count);
-  }
-  for (;;) {
-    ssize_t sent = sendmsg(socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent == (ssize_t)sizeof *message) return TIDE_OK;
-    if (sent < 0 && errno == EINTR) continue;
-    /* ETOOMANYREFS: too many of the user's descriptors are in flight; some will arrive. */
-    if (sent < 0 &&
-        (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS))
-      return TIDE_BUSY;
-    return TIDE_LOST;
-  }
-}
-
-/* Takes all received descriptors, and closes those beyond `most`. */
-static unsigned take_descriptors(struct msghdr *header, int *descriptors, unsigned most) {
-  unsigned count = 0;
-  for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at; at = CMSG_NXTHDR(header, at)) {
-    if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) continue;
-    size_t here = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < here; i++) {
-      int fd;
-      memcpy(&fd, CMSG_DATA(at) + i * sizeof fd, sizeof fd);
-      if (count < most) descriptors[count++] = fd;
-      else close(fd);
-    }
-  }
-  return count;
+  return tide_socket_send(socket, message, sizeof *message, descriptors, count);
 }
 
 enum tide_status tide_message_receive(int socket, struct tide_wire_message *message,
                                       int descriptors[TIDE_DESCRIPTORS_MOST], unsigned most) {
-  struct iovec part = {.iov_base = message, .iov_len = sizeof *message};
-  union control control;
-  struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-  /* Without a control buffer the kernel itself drops descriptors that were sent. */
-  if (most) {
-    header.msg_control = &control;
-    header.msg_controllen = sizeof control;
+  size_t size;
+  enum tide_status status =
+      tide_socket_receive(socket, message, sizeof *message, &size, descriptors, most);
+  if (status != TIDE_OK || size == sizeof *message) return status;
+  for (unsigned i = 0; i < most; i++) {
+    if (descriptors[i] >= 0) close(descriptors[i]);
+    descriptors[i] = -1;
   }
-  for (unsigned i = 0; i < most; i++) descriptors[i] = -1;
-  ssize_t got;
-  /* A reset is reported once, before the last messages that may still be there. */
-  bool reset = false;
-  do {
-    if (reset) errno = 0;
-    got = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true))));
-  if (got < 0) return errno == EAGAIN ? TIDE_BUSY : TIDE_LOST;
-  unsigned count = most ? take_descriptors(&header, descriptors, most) : 0;
-  if (got == (ssize_t)sizeof *message && !(header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
-    return TIDE_OK;
-  for (unsigned i = 0; i < count; i++) close(descriptors[i]);
-  for (unsigned i = 0; i < most; i++) descriptors[i] = -1;
-  return got == 0 && !(header.msg_flags & MSG_CTRUNC) ? TIDE_LOST : TIDE_CORRUPT;
+  return TIDE_CORRUPT;
 }

@@ -2,6 +2,7 @@
 #ifndef TIDE_SERVICE_SYSTEM_H
 #define TIDE_SERVICE_SYSTEM_H
 
+#include "service/socket.h"
 #include "service/wire.h"
 
 struct tide_mapping {
@@ -23,8 +24,6 @@ void tide_mapping_keep(struct tide_mapping *mapping);
 void tide_mapping_close(struct tide_mapping *mapping);
 /* Returns another descriptor of the same memory, for reading only unless `writable`; -1. */
 int tide_mapping_another(const struct tide_mapping *mapping, bool writable);
-
-#define TIDE_DESCRIPTORS_MOST 4
 
 /* Sends one message. TIDE_BUSY: the socket is full now; TIDE_LOST: no peer. Never blocks. */
 enum tide_status tide_message_send(int socket, const struct tide_wire_message *message,

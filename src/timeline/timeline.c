@@ -63,7 +63,6 @@ enum tide_status tide_timeline_make(struct tide_context *context,
   params = &own;
   if ((unsigned)params->scope > TIDE_SCOPE_SYSTEM) return TIDE_INVALID;
   /* tidemark/shared.h has such timelines: they need memory, and an owner. */
-  if (params->scope == TIDE_SCOPE_SYSTEM) return TIDE_UNSUPPORTED;
   struct tide_timeline *timeline = make_timeline(context, params->label, "timeline");
   if (!timeline) return TIDE_NOMEM;
   timeline->scope = params->scope ? params->scope : TIDE_SCOPE_PROCESS;

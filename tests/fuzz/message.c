@@ -2,7 +2,7 @@
  * that takes them in is well or lost. */
 #include "causal/context_state.h"
 #include "cluster/message.h"
-#include "cluster/cluster.h"
+#include "cluster/transport.h"
 #include "tidemark/tidemark.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static struct tide_cluster *cluster;
 
 static void send_nothing(void *self, uint32_t to, const void *bytes, size_t size) {
   (void)self;
-  TIDE_ASSERT(to < 3 && bytes && size <= TIDE_MESSAGE_MOST);
+  TIDE_ASSERT(to > 0 && to < 3 && bytes && size <= TIDE_MESSAGE_MOST);
 }
 static void wake_nobody(void *self) { (void)self; }
 
@@ -25,14 +25,16 @@ static void open_session(void) {
   tide_lease_init(&lease, 1);
   struct tide_context_params params = {.struct_size = sizeof params, .lease = &lease};
   TIDE_ASSERT(tide_context_create(&params, &context) == TIDE_OK);
-  struct tide_cluster_params session = {.context = context,
-                                        .count = 3,
-                                        .tag = 1,
-                                        .transport = {NULL, send_nothing, wake_nobody},
-                                        .names = names};
+  struct tide_cluster_setup session = {.context = context,
+                                       .count = 3,
+                                       .tag = 1,
+                                       .window = 4,
+                                       .transport = {.send = send_nothing, .wake = wake_nobody},
+                                       .names = names};
   TIDE_ASSERT(tide_cluster_create(&session, &cluster) == TIDE_OK);
-  TIDE_ASSERT(tide_timeline_create(context, NULL, &line) == TIDE_OK);
-  TIDE_ASSERT(tide_cluster_home(cluster, "line", line) == TIDE_OK);
+  struct tide_timeline_params system = {.struct_size = sizeof system, .scope = TIDE_SCOPE_SYSTEM};
+  TIDE_ASSERT(tide_timeline_create(context, &system, &line) == TIDE_OK);
+  TIDE_ASSERT(tide_cluster_publish(cluster, "line", line) == TIDE_OK);
   TIDE_ASSERT(tide_cluster_follow(cluster, 1, "far", &mirror) == TIDE_OK);
   tide_timeline_release(mirror);
 }
@@ -67,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (count) memcpy(bytes + 8, data, count);
   check_read(bytes, count + 8);
   tide_cluster_receive(cluster, 1, bytes, count + 8);
-  tide_cluster_publish(cluster);
+  tide_cluster_tell(cluster);
   if (tide_cluster_lost(cluster, NULL)) close_session();
   return 0;
 }

@@ -1,11 +1,9 @@
 /* A session of several contexts over a simulated transport: random programs whose operations
- * compute bytes from those that they wait for, wherever these ran. Messages are late, twice and out
- * of order; bodies fail; a machine is lost. */
-#include "cluster/message.h"
-#include "cluster/cluster.h"
+ * compute bytes from those that they wait for, wherever these ran. Messages are late and out of
+ * order; bodies fail; a machine is lost, or all leave. */
+#include "cluster/cluster_state.h"
 
 #include "base/random.h"
-#include "causal/context_state.h"
 #include "harness.h"
 #include "tidemark/tidemark.h"
 
@@ -61,7 +59,9 @@ struct world {
   struct packet net[NET];
   uint32_t packets;
   uint64_t messages, ahead, elided;
-  int lost; /* -1: none */
+  uint32_t window;
+  bool leaves; /* all machines leave at the end */
+  int lost;    /* -1: none */
 };
 
 #define VIOLATION(w, ...)                                                                          \
@@ -104,7 +104,7 @@ static void deliver(struct world *w) {
   }
   unsigned char *copy = malloc(packet.size);
   memcpy(copy, packet.bytes, packet.size);
-  if (pick(w, 20)) drop_packet(w, at); /* else it comes again */
+  drop_packet(w, at);
   tide_cluster_receive(to->cluster, packet.from, copy, packet.size);
   free(copy);
 }
@@ -147,15 +147,17 @@ static void open_machine(struct world *w, uint32_t rank) {
   CHECK_OK(tide_context_create(&context, &m->context));
   m->backend = (struct tide_backend){.name = "sim", .in_order = true, .kick = kick, .self = m};
   CHECK_OK(tide_device_open(m->context, &m->backend, "sim", &m->device));
-  struct tide_cluster_params params = {.context = m->context,
-                                       .rank = rank,
-                                       .count = w->machine_count,
-                                       .tag = 42,
-                                       .transport = {m, send_packet, wake},
-                                       .names = names};
+  struct tide_cluster_setup params = {.context = m->context,
+                                      .rank = rank,
+                                      .count = w->machine_count,
+                                      .tag = 42,
+                                      .window = w->window,
+                                      .transport = {.self = m, .send = send_packet, .wake = wake},
+                                      .names = names};
   CHECK_OK(tide_cluster_create(&params, &m->cluster));
   for (uint32_t q = 0; q < QUEUES; q++) {
     struct tide_timeline_params line = {.struct_size = sizeof line,
+                                        .scope = TIDE_SCOPE_SYSTEM,
                                         .history = (uint32_t)(w->seed % 2 ? 16 : 1)};
     CHECK_OK(tide_queue_create(m->device, NULL, &m->queues[q]));
     CHECK_OK(tide_timeline_create(m->context, &line, &m->lines[rank][q]));
@@ -171,7 +173,7 @@ static void follow_lines(struct world *w, struct machine *m) {
   for (uint32_t rank = 0; rank < w->machine_count; rank++)
     for (uint32_t q = 0; q < QUEUES; q++) {
       name_line(rank, q, name, sizeof name);
-      if (rank == m->rank) CHECK_OK(tide_cluster_home(m->cluster, name, m->lines[rank][q]));
+      if (rank == m->rank) CHECK_OK(tide_cluster_publish(m->cluster, name, m->lines[rank][q]));
       else CHECK_OK(tide_cluster_follow(m->cluster, rank, name, &m->lines[rank][q]));
     }
 }
@@ -263,7 +265,13 @@ static void lose_machine(struct world *w) {
 static void notice_loss(struct world *w) {
   uint32_t next = ((uint32_t)w->lost + 1) % w->machine_count;
   if (pick(w, 40) == 0)
-    tide_cluster_lose(w->machines[next].cluster, (uint32_t)w->lost, "end of file");
+    tide_cluster_gone(w->machines[next].cluster, (uint32_t)w->lost, "end of file");
+}
+
+/* A machine leaves once it has submitted all. */
+static void leave(struct world *w, struct machine *m) {
+  while (m->next < w->op_count && w->ops[m->next].machine != m->rank) m->next++;
+  if (m->next == w->op_count && pick(w, 20) == 0) tide_cluster_begin_leave(m->cluster);
 }
 
 static void step(struct world *w, bool calm) {
@@ -272,11 +280,12 @@ static void step(struct world *w, bool calm) {
   if (w->lost >= 0) notice_loss(w);
   if (!m->is_dead) {
     if (pick(w, 2)) submit_next(w, m);
+    if (calm && w->leaves) leave(w, m);
     if (pick(w, 2)) take_work(w, m);
     if (pick(w, 3) == 0) give_work(w, m);
     if (m->awake && (calm || pick(w, 2))) {
       m->awake = false;
-      tide_cluster_publish(m->cluster);
+      tide_cluster_tell(m->cluster);
     }
   }
   if (pick(w, 2) || calm) deliver(w);
@@ -310,8 +319,11 @@ static void check_ends(struct world *w) {
 
 /* All operations have ended, and of a loss all have heard. */
 static bool is_over(struct world *w) {
-  for (uint32_t i = 0; i < w->machine_count && w->lost >= 0; i++)
-    if (!w->machines[i].is_dead && !tide_cluster_lost(w->machines[i].cluster, NULL)) return false;
+  for (uint32_t i = 0; i < w->machine_count; i++) {
+    const struct machine *m = &w->machines[i];
+    if (w->lost >= 0 && !m->is_dead && !tide_cluster_lost(m->cluster, NULL)) return false;
+    if (w->leaves && m->cluster->phase != TIDE_CLUSTER_OVER) return false;
+  }
   for (uint32_t i = 0; i < w->op_count; i++)
     if (!w->ops[i].over && !w->machines[w->ops[i].machine].is_dead) return false;
   return true;
@@ -324,6 +336,7 @@ static void check_losses(struct world *w) {
     struct machine *m = &w->machines[i];
     if (m->is_dead) continue;
     bool lost = tide_cluster_lost(m->cluster, &why);
+    if (w->leaves && m->cluster->phase != TIDE_CLUSTER_OVER) VIOLATION(w, "%u has not left", i);
     if (lost != (w->lost >= 0)) VIOLATION(w, "machine %u says: %s", i, lost ? why.text : "no loss");
     if (!lost) continue;
     snprintf(text, sizeof text, "machine %d (host %c, pid %d): end of file", w->lost, 'a' + w->lost,
@@ -351,6 +364,8 @@ static struct world world;
 static void run(uint64_t seed) {
   struct world *w = &world;
   *w = (struct world){.seed = seed, .random = {seed}, .lost = -1};
+  w->window = seed % 4 ? TIDE_CLUSTER_WINDOW : 2 + (uint32_t)(seed / 4 % 4);
+  w->leaves = seed % 3 == 1;
   w->machine_count = 2 + (uint32_t)(seed % (MACHINES - 1));
   for (uint32_t i = 0; i < w->machine_count; i++) open_machine(w, i);
   for (uint32_t i = 0; i < w->machine_count; i++) follow_lines(w, &w->machines[i]);
@@ -410,7 +425,8 @@ static void give(struct told *told, size_t size) {
 
 /* Machine 0 of two; opened anew for each message. */
 static void open_two(void) {
-  world = (struct world){.seed = 1, .random = {1}, .lost = -1, .machine_count = 2};
+  world = (struct world){
+      .seed = 1, .random = {1}, .lost = -1, .machine_count = 2, .window = TIDE_CLUSTER_WINDOW};
   for (uint32_t i = 0; i < 2; i++) open_machine(&world, i);
   for (uint32_t i = 0; i < 2; i++) follow_lines(&world, &world.machines[i]);
 }
@@ -463,6 +479,10 @@ TEST(a_message_that_breaks_a_rule_is_a_loss) {
   give(&told, told.writer.size);
   is_lost_for("a state that I do not follow");
   open_two();
+  tide_message_count(&told.writer, 42, TIDE_MESSAGE_ACK, 1);
+  give(&told, told.writer.size);
+  is_lost_for("it acknowledges more than it was told");
+  open_two();
   tide_message_axis(&told.writer, 42, TIDE_MESSAGE_PROGRESS,
                     tide_queue_axis(world.machines[0].queues[0]), 7);
   give(&told, told.writer.size);
@@ -475,16 +495,17 @@ TEST(a_message_that_breaks_a_rule_is_a_loss) {
 
 TEST(names) {
   struct tide_timeline *line, *narrow, *mirror;
-  struct tide_timeline_params params = {.struct_size = sizeof params, .scope = TIDE_SCOPE_DEVICE};
+  struct tide_timeline_params params = {.struct_size = sizeof params, .scope = TIDE_SCOPE_PROCESS};
   open_two();
   struct machine *m = &world.machines[0];
-  CHECK_OK(tide_timeline_create(m->context, NULL, &line));
   CHECK_OK(tide_timeline_create(m->context, &params, &narrow));
-  CHECK_STATUS(tide_cluster_home(m->cluster, "narrow", narrow), TIDE_SCOPE);
-  CHECK_STATUS(tide_cluster_home(m->cluster, "", line), TIDE_INVALID);
-  CHECK_STATUS(tide_cluster_home(m->cluster, "far", m->lines[1][0]), TIDE_DENIED);
-  CHECK_STATUS(tide_cluster_home(m->cluster, "line 0 of machine 0", line), TIDE_BUSY);
-  CHECK_STATUS(tide_cluster_home(m->cluster, "again", m->lines[0][0]), TIDE_BUSY);
+  params.scope = TIDE_SCOPE_SYSTEM;
+  CHECK_OK(tide_timeline_create(m->context, &params, &line));
+  CHECK_STATUS(tide_cluster_publish(m->cluster, "narrow", narrow), TIDE_SCOPE);
+  CHECK_STATUS(tide_cluster_publish(m->cluster, "", line), TIDE_INVALID);
+  CHECK_STATUS(tide_cluster_publish(m->cluster, "far", m->lines[1][0]), TIDE_DENIED);
+  CHECK_STATUS(tide_cluster_publish(m->cluster, "line 0 of machine 0", line), TIDE_BUSY);
+  CHECK_STATUS(tide_cluster_publish(m->cluster, "again", m->lines[0][0]), TIDE_BUSY);
   CHECK_STATUS(tide_cluster_follow(m->cluster, 0, "mine", &mirror), TIDE_INVALID);
   CHECK_STATUS(tide_cluster_follow(m->cluster, 2, "theirs", &mirror), TIDE_INVALID);
   CHECK_OK(tide_cluster_follow(m->cluster, 1, "line 0 of machine 1", &mirror));

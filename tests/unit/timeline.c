@@ -99,8 +99,10 @@ TEST(scopes_and_parameters) {
                                          .scope = (enum tide_scope)6};
   CHECK_STATUS(tide_timeline_create(context, &params, &t), TIDE_INVALID);
   params = (struct tide_timeline_params){.struct_size = sizeof(struct tide_timeline_params),
-                                         .scope = TIDE_SCOPE_SYSTEM}; /* see shared.h */
-  CHECK_STATUS(tide_timeline_create(context, &params, &t), TIDE_UNSUPPORTED);
+                                         .scope = TIDE_SCOPE_SYSTEM};
+  CHECK_OK(tide_timeline_create(context, &params, &t));
+  CHECK_OK(tide_timeline_signal_external(t, 1));
+  tide_timeline_destroy(t);
   params = (struct tide_timeline_params){.struct_size = sizeof(struct tide_timeline_params),
                                          .history = UINT32_MAX};
   CHECK_STATUS(tide_timeline_create(context, &params, &t), TIDE_INVALID);

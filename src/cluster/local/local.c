@@ -1,0 +1,329 @@
+/* The transport between processes of one computer: a thread, a socket to each other member, and a
+ * descriptor of its process.
+ *
+ * The thread sleeps in epoll_wait. It takes in all that has come before it believes that a member
+ * is gone. A message for which a socket has no room is kept until it has; the window bounds how
+ * many there are. */
+#include "base/alloc.h"
+#include "base/params.h"
+#include "cluster/local/meeting.h"
+#include "service/socket.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define EVENTS 32
+#define TAKEN_AT_ONCE 256 /* messages of one member, before the others have their turn */
+#define MEETING_MS 60000
+
+enum {
+  ASLEEP,
+  AWAKE,
+  RUNG
+}; /* the thread: in epoll_wait; at work; to look again before it sleeps */
+
+struct unsent {
+  struct tide_link link;
+  size_t size;
+  unsigned char bytes[];
+};
+
+struct peer {
+  int socket, process; /* -1: none, or the member is gone */
+  struct tide_link unsent;
+  bool is_out_of_memory; /* a message to it was lost */
+};
+
+struct local {
+  struct tide_context *context;
+  struct tide_cluster *cluster;
+  struct tide_thread *thread;
+  int epoll, bell;
+  uint32_t state; /* atomic: ASLEEP, AWAKE or RUNG */
+  bool ends;      /* atomic */
+  uint32_t rank, count;
+  struct tide_lock lock; /* guards the peers, against send */
+  struct peer peers[TIDE_CLUSTER_MEMBERS_MAX];
+};
+
+/* The data of an event: what is ready, and whose it is. */
+enum source { BELL, SOCKET, PROCESS };
+
+static bool listen_to(struct local *local, int descriptor, enum source source, uint32_t rank,
+                      uint32_t events) {
+  struct epoll_event event = {.events = events, .data.u64 = (uint64_t)source << 32 | rank};
+  return epoll_ctl(local->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+static void listen_for_room(struct local *local, uint32_t rank, bool wants_room) {
+  struct epoll_event event = {.events = EPOLLIN | (wants_room ? EPOLLOUT : 0u),
+                              .data.u64 = (uint64_t)SOCKET << 32 | rank};
+  epoll_ctl(local->epoll, EPOLL_CTL_MOD, local->peers[rank].socket, &event);
+}
+
+/* ---- sending ------------------------------------------------------------------------ */
+
+static void keep_unsent(struct local *local, uint32_t rank, const void *bytes, size_t size) {
+  struct peer *peer = &local->peers[rank];
+  struct unsent *unsent = tide_alloc(local->context->allocator, 1, sizeof *unsent + size);
+  peer->is_out_of_memory |= !unsent;
+  if (!unsent) return;
+  memcpy(unsent->bytes, bytes, size);
+  unsent->size = size;
+  if (tide_list_empty(&peer->unsent)) listen_for_room(local, rank, true);
+  tide_list_push_back(&peer->unsent, &unsent->link);
+}
+
+static void local_wake(void *self);
+
+static void local_send(void *self, uint32_t to, const void *bytes, size_t size) {
+  struct local *local = self;
+  struct peer *peer = &local->peers[to];
+  tide_lock_take(&local->lock, local->context->platform);
+  bool is_full = !tide_list_empty(&peer->unsent);
+  if (peer->socket >= 0 && !is_full)
+    is_full = tide_socket_send(peer->socket, bytes, size, NULL, 0) == TIDE_BUSY;
+  if (peer->socket >= 0 && is_full) keep_unsent(local, to, bytes, size);
+  bool is_lost = peer->is_out_of_memory;
+  tide_lock_give(&local->lock);
+  if (is_lost) local_wake(local);
+}
+
+static void free_unsent(struct local *local, struct unsent *unsent) {
+  tide_list_remove(&unsent->link);
+  tide_free(local->context->allocator, unsent, 1, sizeof *unsent + unsent->size);
+}
+
+static void flush(struct local *local, uint32_t rank) {
+  struct peer *peer = &local->peers[rank];
+  tide_lock_take(&local->lock, local->context->platform);
+  while (peer->socket >= 0 && !tide_list_empty(&peer->unsent)) {
+    struct unsent *first = TIDE_CONTAINER(peer->unsent.next, struct unsent, link);
+    if (tide_socket_send(peer->socket, first->bytes, first->size, NULL, 0) == TIDE_BUSY) break;
+    free_unsent(local, first); /* after TIDE_LOST the end of the connection is read */
+    if (tide_list_empty(&peer->unsent)) listen_for_room(local, rank, false);
+  }
+  tide_lock_give(&local->lock);
+}
+
+/* ---- receiving ------------------------------------------------------------------------ */
+
+/* Other processes may hold copies of the descriptor, so that closing alone would not end its
+ * events. */
+static void close_one(const struct local *local, int *descriptor) {
+  if (*descriptor < 0) return;
+  epoll_ctl(local->epoll, EPOLL_CTL_DEL, *descriptor, NULL);
+  close(*descriptor);
+  *descriptor = -1;
+}
+
+static void drop_peer(struct local *local, uint32_t rank) {
+  struct peer *peer = &local->peers[rank];
+  tide_lock_take(&local->lock, local->context->platform);
+  close_one(local, &peer->socket);
+  close_one(local, &peer->process);
+  while (!tide_list_empty(&peer->unsent))
+    free_unsent(local, TIDE_CONTAINER(peer->unsent.next, struct unsent, link));
+  tide_lock_give(&local->lock);
+}
+
+static void end_peer(struct local *local, uint32_t rank, const char *reason) {
+  drop_peer(local, rank);
+  tide_cluster_gone(local->cluster, rank, reason);
+}
+
+/* Takes in what has come. `all`: to the last message, since the member's process has ended. */
+static void drain(struct local *local, uint32_t rank, bool all) {
+  unsigned char bytes[TIDE_MESSAGE_MOST + 1];
+  size_t size;
+  for (uint32_t i = 0; (all || i < TAKEN_AT_ONCE) && local->peers[rank].socket >= 0; i++) {
+    enum tide_status status =
+        tide_socket_receive(local->peers[rank].socket, bytes, sizeof bytes, &size, NULL, 0);
+    if (status == TIDE_BUSY) return;
+    if (status == TIDE_OK) tide_cluster_receive(local->cluster, rank, bytes, size);
+    else if (status == TIDE_LOST) end_peer(local, rank, "its process has ended");
+    else end_peer(local, rank, "it has sent a message that is too long");
+  }
+}
+
+static void take_event(struct local *local, const struct epoll_event *event) {
+  const struct tide_platform *platform = local->context->platform;
+  enum source source = (enum source)(event->data.u64 >> 32);
+  uint32_t rank = (uint32_t)event->data.u64;
+  if (source == BELL) {
+    platform->notify_clear(platform->self, local->bell);
+  } else if (source == PROCESS) {
+    drain(local, rank, true);
+    if (local->peers[rank].socket >= 0) end_peer(local, rank, "its process has ended");
+  } else {
+    if (event->events & EPOLLOUT) flush(local, rank);
+    drain(local, rank, false);
+  }
+}
+
+/* ---- the thread ------------------------------------------------------------------------ */
+
+static void local_wake(void *self) {
+  struct local *local = self;
+  const struct tide_platform *platform = local->context->platform;
+  if (tide_exchange(&local->state, (uint32_t)RUNG) == ASLEEP)
+    platform->notify_raise(platform->self, local->bell);
+}
+
+static void end_lost_peers(struct local *local) {
+  for (uint32_t i = 0; i < local->count; i++) {
+    tide_lock_take(&local->lock, local->context->platform);
+    bool is_lost = local->peers[i].is_out_of_memory && local->peers[i].socket >= 0;
+    tide_lock_give(&local->lock);
+    if (is_lost) end_peer(local, i, "there was no memory for a message to it");
+  }
+}
+
+/* True: the thread may sleep, and wake rings the bell. */
+static bool fall_asleep(struct local *local) {
+  uint32_t expected = AWAKE;
+  return tide_compare_exchange(&local->state, &expected, (uint32_t)ASLEEP);
+}
+
+static void local_main(void *argument) {
+  struct local *local = argument;
+  struct epoll_event events[EVENTS];
+  while (!tide_load_acquire(&local->ends)) {
+    if (tide_exchange(&local->state, (uint32_t)AWAKE) == RUNG) {
+      tide_cluster_tell(local->cluster);
+      end_lost_peers(local);
+    }
+    if (!fall_asleep(local)) continue;
+    int count = epoll_wait(local->epoll, events, EVENTS, -1);
+    uint32_t expected = ASLEEP;
+    (void)tide_compare_exchange(&local->state, &expected, (uint32_t)AWAKE);
+    for (int i = 0; i < count; i++) take_event(local, &events[i]);
+  }
+}
+
+static void local_end(void *self) {
+  struct local *local = self;
+  const struct tide_platform *platform = local->context->platform;
+  tide_store_release(&local->ends, true);
+  local_wake(local);
+  if (local->thread) platform->join(platform->self, local->thread);
+  local->thread = NULL;
+  for (uint32_t i = 0; i < local->count; i++) {
+    flush(local, i);
+    drop_peer(local, i);
+  }
+}
+
+static void local_free(void *self) {
+  struct local *local = self;
+  const struct tide_platform *platform = local->context->platform;
+  if (local->epoll >= 0) close(local->epoll);
+  if (local->bell >= 0) platform->notify_close(platform->self, local->bell);
+  tide_free(local->context->allocator, local, 1, sizeof *local);
+}
+
+/* ---- joining ----------------------------------------------------------------------------- */
+
+/* Takes the meeting's descriptors, also when it fails. */
+static enum tide_status open_local(struct tide_context *context, struct tide_meeting *meeting,
+                                   struct local **out_local) {
+  const struct tide_platform *platform = context->platform;
+  struct local *local = tide_alloc(context->allocator, 1, sizeof *local);
+  if (!local) {
+    tide_meeting_close(meeting);
+    return TIDE_NOMEM;
+  }
+  local->context = context;
+  local->rank = meeting->rank;
+  local->count = meeting->count;
+  local->bell = -1;
+  local->epoll = epoll_create1(EPOLL_CLOEXEC);
+  tide_lock_init(&local->lock);
+  bool is_good = local->epoll >= 0 &&
+                 platform->notify_open(platform->self, &local->bell) == TIDE_OK &&
+                 listen_to(local, local->bell, BELL, 0, EPOLLIN);
+  for (uint32_t i = 0; i < meeting->count; i++) {
+    struct peer *peer = &local->peers[i];
+    peer->socket = meeting->members[i].socket;
+    peer->process = meeting->members[i].process;
+    tide_list_init(&peer->unsent);
+    if (peer->socket >= 0) is_good = is_good && listen_to(local, peer->socket, SOCKET, i, EPOLLIN);
+    if (peer->process >= 0)
+      is_good = is_good && listen_to(local, peer->process, PROCESS, i, EPOLLIN);
+  }
+  *out_local = local;
+  if (is_good) return TIDE_OK;
+  local_end(local);
+  local_free(local);
+  return TIDE_FULL;
+}
+
+static enum tide_status open_session(struct tide_context *context, struct tide_meeting *meeting,
+                                     struct tide_cluster **out_cluster) {
+  const struct tide_platform *platform = context->platform;
+  const char *names[TIDE_CLUSTER_MEMBERS_MAX];
+  struct local *local;
+  enum tide_status status = open_local(context, meeting, &local);
+  if (status != TIDE_OK) return status;
+  for (uint32_t i = 0; i < meeting->count; i++) names[i] = meeting->members[i].name;
+  struct tide_cluster_setup setup = {
+      .context = context,
+      .rank = meeting->rank,
+      .count = meeting->count,
+      .tag = meeting->tag,
+      .window = TIDE_CLUSTER_WINDOW,
+      .transport = {local, local_send, local_wake, local_end, local_free},
+      .names = names};
+  status = tide_cluster_create(&setup, &local->cluster);
+  if (status != TIDE_OK) {
+    local_end(local);
+    local_free(local);
+    return status;
+  }
+  *out_cluster = local->cluster;
+  status = platform->spawn(platform->self, "tide-cluster", local_main, local, &local->thread);
+  if (status != TIDE_OK) tide_cluster_destroy(*out_cluster);
+  return status;
+}
+
+/* The rank becomes part of each axis, so that none may be out. */
+static bool is_fresh(const struct tide_lease *lease) {
+  for (int i = 0; i < TIDE_DOMAIN_COUNT; i++)
+    if (lease->next[i] > 1) return false;
+  return true;
+}
+
+static enum tide_status check(const struct tide_context *context,
+                              const struct tide_cluster_params *params, struct tide_diag *diag) {
+  if (!params->path || !params->path[0])
+    return tide_diag_set(diag, TIDE_INVALID, "a session needs a path at which its members meet");
+  if (!params->count || params->count > TIDE_CLUSTER_MEMBERS_MAX || params->rank >= params->count)
+    return tide_diag_set(diag, TIDE_INVALID,
+                         "rank %u of %u: a session has 1 to %u members, with ranks from 0",
+                         params->rank, params->count, TIDE_CLUSTER_MEMBERS_MAX);
+  if (!is_fresh(context->lease) || context->lease->machine)
+    return tide_diag_set(diag, TIDE_BUSY,
+                         "the context has queues or a session: a session comes first");
+  return TIDE_OK;
+}
+
+enum tide_status tide_cluster_join(struct tide_context *context,
+                                   const struct tide_cluster_params *params,
+                                   struct tide_cluster **out_cluster, struct tide_diag *diag) {
+  struct tide_cluster_params own;
+  struct tide_meeting meeting;
+  enum tide_status status = tide_params_copy(&own, sizeof own, params);
+  if (status != TIDE_OK)
+    return tide_diag_set(diag, status, "struct tide_cluster_params: %s", tide_status_text(status));
+  if (!own.deadline) own.deadline = tide_after_ms(context, MEETING_MS);
+  status = check(context, &own, diag);
+  if (status == TIDE_OK) status = tide_meet(&own, &meeting, diag);
+  if (status != TIDE_OK) return status;
+  context->lease->machine = (uint16_t)(own.rank + 1);
+  status = open_session(context, &meeting, out_cluster);
+  if (status == TIDE_OK) return TIDE_OK;
+  context->lease->machine = 0;
+  return tide_diag_set(diag, status, "%s: the session cannot be opened: %s", own.path,
+                       tide_status_text(status));
+}

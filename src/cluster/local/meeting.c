@@ -1,0 +1,378 @@
+/* Unix sockets, SO_PEERCRED, SCM_RIGHTS. */
+#include "cluster/local/meeting.h"
+
+#include "base/label.h"
+#include "service/peer_process.h"
+#include "service/socket.h"
+#include "service/system.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MAGIC 0x54454d4544495400ull
+#define VERSION 1u /* raised when this file's struct, or a message of the session, changes */
+#define RETRY_MS 5 /* between two tries to reach rank 0 */
+#define STRANGERS TIDE_CLUSTER_MEMBERS_MAX
+
+enum kind { HELLO = 1, MEMBER, REFUSED };
+
+struct greeting {
+  uint64_t magic;
+  uint32_t version, kind;
+  uint32_t rank, count;
+  uint64_t tag;
+  uint32_t has_process; /* MEMBER: a descriptor of the process comes last */
+  uint32_t status;      /* REFUSED */
+  char text[256];       /* HELLO: the label; MEMBER: its name; REFUSED: the reason */
+};
+
+static struct greeting make_greeting(enum kind kind, const struct tide_meeting *meeting) {
+  return (struct greeting){.magic = MAGIC,
+                           .version = VERSION,
+                           .kind = kind,
+                           .rank = meeting->rank,
+                           .count = meeting->count,
+                           .tag = meeting->tag};
+}
+
+static void close_one(int *descriptor) {
+  if (*descriptor >= 0) close(*descriptor);
+  *descriptor = -1;
+}
+
+void tide_meeting_close(struct tide_meeting *meeting) {
+  for (uint32_t i = 0; i < meeting->count; i++) {
+    close_one(&meeting->members[i].socket);
+    close_one(&meeting->members[i].process);
+  }
+}
+
+/* Returns the milliseconds until the deadline, rounded up, at most a minute. */
+static int ms_until(uint64_t deadline) {
+  uint64_t now = tide_service_now();
+  if (now >= deadline) return 0;
+  uint64_t left = (deadline - now) / 1000000u + 1;
+  return left > 60000 ? 60000 : (int)left;
+}
+
+static void write_name(char *name, const char *label, uint32_t pid) {
+  if (!pid) snprintf(name, TIDE_CLUSTER_NAME, "%s", label[0] ? label : "of another pid namespace");
+  else snprintf(name, TIDE_CLUSTER_NAME, "%s%spid %u", label, label[0] ? ", " : "", pid);
+}
+
+/* Receives a greeting; its text is one line. TIDE_BUSY: none has come. */
+static enum tide_status receive(int socket, struct greeting *out,
+                                int descriptors[TIDE_DESCRIPTORS_MOST]) {
+  size_t size;
+  enum tide_status status = tide_socket_receive(socket, out, sizeof *out, &size, descriptors,
+                                                descriptors ? TIDE_DESCRIPTORS_MOST : 0);
+  if (status != TIDE_OK) return status;
+  if (size != sizeof *out || out->magic != MAGIC) return TIDE_CORRUPT;
+  if (out->version != VERSION) return TIDE_MISMATCH;
+  out->text[sizeof out->text - 1] = 0;
+  return TIDE_OK;
+}
+
+/* ---- rank 0 --------------------------------------------------------------------------- */
+
+struct host {
+  struct tide_meeting *meeting;
+  const char *path;
+  uint64_t deadline;
+  int listener;
+  int strangers[STRANGERS]; /* connections without a hello */
+  uint32_t stranger_count;
+};
+
+static void refuse(int socket, const struct tide_meeting *meeting, enum tide_status status,
+                   const char *text) {
+  struct greeting refusal = make_greeting(REFUSED, meeting);
+  refusal.status = (uint32_t)status;
+  snprintf(refusal.text, sizeof refusal.text, "%s", text);
+  (void)!tide_socket_send(socket, &refusal, sizeof refusal, NULL, 0);
+}
+
+static bool is_complete(const struct tide_meeting *meeting) {
+  for (uint32_t i = 1; i < meeting->count; i++)
+    if (meeting->members[i].socket < 0) return false;
+  return true;
+}
+
+static void accept_stranger(struct host *host) {
+  int socket = accept4(host->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (socket < 0) return;
+  if (tide_peer_of(socket).uid == geteuid()) {
+    host->strangers[host->stranger_count++] = socket;
+    return;
+  }
+  refuse(socket, host->meeting, TIDE_DENIED, "the session is another user's");
+  close(socket);
+}
+
+/* Seats the member, or returns why not. */
+static const char *seat(struct host *host, int socket, const struct greeting *hello, char *text,
+                        size_t size) {
+  struct tide_meeting *meeting = host->meeting;
+  struct tide_peer peer = tide_peer_of(socket);
+  char label[TIDE_LABEL_SIZE];
+  if (hello->kind != HELLO) return "a hello was expected";
+  if (hello->count != meeting->count || !hello->rank || hello->rank >= meeting->count) {
+    snprintf(text, size, "rank %u of %u was expected to be one of 1 to %u of %u", hello->rank,
+             hello->count, meeting->count - 1, meeting->count);
+    return text;
+  }
+  struct tide_met *met = &meeting->members[hello->rank];
+  if (met->socket >= 0) {
+    snprintf(text, size, "rank %u has come already (%s)", hello->rank, met->name);
+    return text;
+  }
+  if (tide_peer_watch(&peer, &met->process) != TIDE_OK) return "its process cannot be watched";
+  met->socket = socket;
+  tide_label_copy(label, hello->text);
+  write_name(met->name, label, peer.pid);
+  return NULL;
+}
+
+/* Reads a stranger's hello. True: it is no stranger any more, or is gone. */
+static bool hear_stranger(struct host *host, int socket) {
+  struct greeting hello;
+  char text[160];
+  enum tide_status status = receive(socket, &hello, NULL);
+  if (status == TIDE_BUSY) return false;
+  const char *wrong = status == TIDE_OK         ? seat(host, socket, &hello, text, sizeof text)
+                      : status == TIDE_MISMATCH ? "another version of the library"
+                                                : "a hello was expected";
+  if (!wrong) return true;
+  refuse(socket, host->meeting, TIDE_DENIED, wrong);
+  close(socket);
+  return true;
+}
+
+static void hear_strangers(struct host *host) {
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < host->stranger_count; i++)
+    if (!hear_stranger(host, host->strangers[i])) host->strangers[left++] = host->strangers[i];
+  host->stranger_count = left;
+}
+
+/* A member that ends before the session begins may be started again. */
+static void unseat(struct tide_met *met) {
+  close_one(&met->socket);
+  close_one(&met->process);
+}
+
+/* Waits for something to happen, and takes it in. False: the deadline has passed. */
+static bool hear_once(struct host *host) {
+  struct pollfd polled[1 + STRANGERS + TIDE_CLUSTER_MEMBERS_MAX];
+  struct tide_meeting *meeting = host->meeting;
+  nfds_t count = 0;
+  bool has_room = host->stranger_count < STRANGERS;
+  polled[count++] = (struct pollfd){has_room ? host->listener : -1, POLLIN, 0};
+  for (uint32_t i = 0; i < host->stranger_count; i++)
+    polled[count++] = (struct pollfd){host->strangers[i], POLLIN, 0};
+  nfds_t first = count;
+  for (uint32_t i = 1; i < meeting->count; i++)
+    polled[count++] = (struct pollfd){meeting->members[i].socket, POLLRDHUP, 0};
+  int ready = poll(polled, count, ms_until(host->deadline));
+  if (ready < 0 && errno != EINTR) return false;
+  if (ready > 0) {
+    for (uint32_t i = 1; i < meeting->count; i++)
+      if (polled[first + i - 1].revents) unseat(&meeting->members[i]);
+    hear_strangers(host);
+    if (polled[0].revents) accept_stranger(host);
+    hear_strangers(host);
+  }
+  return tide_service_now() < host->deadline;
+}
+
+static enum tide_status time_out(struct host *host, struct tide_diag *diag) {
+  const struct tide_meeting *meeting = host->meeting;
+  char missing[160];
+  struct tide_text text;
+  tide_text_init(&text, missing, sizeof missing);
+  for (uint32_t i = 1; i < meeting->count; i++)
+    if (meeting->members[i].socket < 0) tide_text_format(&text, "%s%u", text.length ? ", " : "", i);
+  char why[256];
+  snprintf(why, sizeof why, "not all of %u members have come; missing: rank %s", meeting->count,
+           missing);
+  for (uint32_t i = 1; i < meeting->count; i++)
+    if (meeting->members[i].socket >= 0)
+      refuse(meeting->members[i].socket, meeting, TIDE_TIMEOUT, why);
+  return tide_diag_set(diag, TIDE_TIMEOUT, "%s: %s", host->path, why);
+}
+
+/* Tells member `to` of member `of`, with its end of their connection. */
+static enum tide_status introduce(const struct host *host, uint32_t to, uint32_t of,
+                                  int connection) {
+  const struct tide_meeting *meeting = host->meeting;
+  const struct tide_met *met = &meeting->members[of];
+  struct greeting member = make_greeting(MEMBER, meeting);
+  int descriptors[2];
+  unsigned count = 0;
+  member.rank = of;
+  snprintf(member.text, sizeof member.text, "%s", met->name);
+  if (connection >= 0) descriptors[count++] = connection;
+  member.has_process = met->process >= 0;
+  if (member.has_process) descriptors[count++] = met->process;
+  for (;;) {
+    enum tide_status status =
+        tide_socket_send(meeting->members[to].socket, &member, sizeof member, descriptors, count);
+    /* A user may have so many descriptors in messages that nobody has read. */
+    if (status != TIDE_BUSY || tide_service_now() >= host->deadline) return status;
+    poll(NULL, 0, RETRY_MS);
+  }
+}
+
+static enum tide_status connect_two(const struct host *host, uint32_t a, uint32_t b) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
+    return TIDE_FULL;
+  enum tide_status status = introduce(host, a, b, pair[0]);
+  if (status == TIDE_OK) status = introduce(host, b, a, pair[1]);
+  close(pair[0]);
+  close(pair[1]);
+  return status;
+}
+
+static enum tide_status introduce_all(const struct host *host) {
+  enum tide_status status = TIDE_OK;
+  for (uint32_t a = 1; a < host->meeting->count && status == TIDE_OK; a++) {
+    status = introduce(host, a, 0, -1);
+    for (uint32_t b = 1; b < a && status == TIDE_OK; b++) status = connect_two(host, a, b);
+  }
+  return status;
+}
+
+static enum tide_status gather(struct host *host, struct tide_diag *diag) {
+  struct tide_meeting *meeting = host->meeting;
+  while (!is_complete(meeting))
+    if (!hear_once(host)) return time_out(host, diag);
+  if (getrandom(&meeting->tag, sizeof meeting->tag, 0) != sizeof meeting->tag)
+    return tide_diag_set(diag, TIDE_IO, "getrandom: %s", strerror(errno));
+  enum tide_status status = introduce_all(host);
+  if (status != TIDE_OK)
+    return tide_diag_set(diag, status, "%s: the members cannot be connected: %s", host->path,
+                         tide_status_text(status));
+  return TIDE_OK;
+}
+
+static enum tide_status host_meeting(const struct tide_cluster_params *params,
+                                     struct tide_meeting *meeting, struct tide_diag *diag) {
+  struct tide_endpoint endpoint;
+  struct tide_met *self = &meeting->members[0];
+  struct host host = {.meeting = meeting, .path = params->path, .deadline = params->deadline};
+  char label[TIDE_LABEL_SIZE];
+  tide_label_copy(label, params->label);
+  write_name(self->name, label, (uint32_t)getpid());
+  host.listener = tide_endpoint_open(&endpoint, params->path, diag);
+  if (host.listener < 0) return diag->status == TIDE_OK ? TIDE_IO : diag->status;
+  self->process = (int)syscall(SYS_pidfd_open, getpid(), 0);
+  enum tide_status status = gather(&host, diag);
+  tide_endpoint_close(&endpoint, params->path, host.listener);
+  for (uint32_t i = 0; i < host.stranger_count; i++) {
+    refuse(host.strangers[i], meeting, TIDE_DENIED, "the session has begun, or has not come about");
+    close(host.strangers[i]);
+  }
+  close_one(&self->process);
+  return status;
+}
+
+/* ---- the others ------------------------------------------------------------------------- */
+
+/* Connects as soon as rank 0 listens; -1: the diag has the reason. */
+static int reach_host(const struct tide_cluster_params *params, struct tide_diag *diag) {
+  for (;;) {
+    int socket = tide_socket_connect(params->path, params->deadline), error = errno;
+    if (socket >= 0) return socket;
+    bool is_early = error == ENOENT || error == ECONNREFUSED;
+    if (!is_early || tide_service_now() >= params->deadline) {
+      tide_diag_set(diag, is_early || error == ETIMEDOUT ? TIDE_TIMEOUT : TIDE_IO,
+                    "%s: rank 0 is not there: %s", params->path, strerror(error));
+      return -1;
+    }
+    poll(NULL, 0, RETRY_MS);
+  }
+}
+
+/* Takes in what rank 0 says of a member, and the descriptors. False: it makes no sense. */
+static bool take_member(struct tide_meeting *meeting, const struct greeting *member,
+                        int descriptors[TIDE_DESCRIPTORS_MOST]) {
+  if (member->kind != MEMBER || member->count != meeting->count) return false;
+  if (member->rank >= meeting->count || member->rank == meeting->rank) return false;
+  struct tide_met *met = &meeting->members[member->rank];
+  unsigned count = 0;
+  if (met->name[0]) return false;
+  if (member->rank) met->socket = descriptors[count++];
+  if (member->has_process) met->process = descriptors[count++];
+  for (unsigned i = 0; i < count; i++) {
+    if (descriptors[i] < 0) return false;
+    descriptors[i] = -1;
+  }
+  snprintf(met->name, sizeof met->name, "%.*s", (int)sizeof met->name - 1, member->text);
+  meeting->tag = member->tag;
+  return met->name[0] != 0;
+}
+
+static enum tide_status hear_host(struct tide_meeting *meeting, const char *path, uint64_t deadline,
+                                  struct tide_diag *diag) {
+  struct greeting member;
+  int descriptors[TIDE_DESCRIPTORS_MOST];
+  struct pollfd one = {.fd = meeting->members[0].socket, .events = POLLIN};
+  enum tide_status status;
+  while ((status = receive(one.fd, &member, descriptors)) == TIDE_BUSY) {
+    if (tide_service_now() >= deadline)
+      return tide_diag_set(diag, TIDE_TIMEOUT, "%s: rank 0 has not begun the session", path);
+    poll(&one, 1, ms_until(deadline));
+  }
+  if (status == TIDE_OK && member.kind == REFUSED)
+    return tide_diag_set(diag, member.status == TIDE_TIMEOUT ? TIDE_TIMEOUT : TIDE_DENIED, "%s: %s",
+                         path, member.text);
+  bool is_good = status == TIDE_OK && take_member(meeting, &member, descriptors);
+  for (unsigned i = 0; i < TIDE_DESCRIPTORS_MOST; i++) close_one(&descriptors[i]);
+  if (is_good) return TIDE_OK;
+  if (status == TIDE_LOST) return tide_diag_set(diag, TIDE_DENIED, "%s: rank 0 has hung up", path);
+  if (status == TIDE_MISMATCH)
+    return tide_diag_set(diag, TIDE_DENIED, "%s: rank 0 has another version of the library", path);
+  return tide_diag_set(diag, TIDE_DENIED, "%s: no session meets there, or no descriptors are left",
+                       path);
+}
+
+static enum tide_status visit_meeting(const struct tide_cluster_params *params,
+                                      struct tide_meeting *meeting, struct tide_diag *diag) {
+  struct greeting hello = make_greeting(HELLO, meeting);
+  struct tide_met *self = &meeting->members[meeting->rank];
+  char label[TIDE_LABEL_SIZE];
+  int socket = reach_host(params, diag);
+  meeting->members[0].socket = socket;
+  if (socket < 0) return diag->status;
+  tide_label_copy(label, params->label);
+  write_name(self->name, label, (uint32_t)getpid());
+  snprintf(hello.text, sizeof hello.text, "%s", label);
+  if (tide_socket_peer(socket) != geteuid())
+    return tide_diag_set(diag, TIDE_DENIED, "%s: the session is another user's", params->path);
+  enum tide_status status = tide_socket_send(socket, &hello, sizeof hello, NULL, 0);
+  if (status != TIDE_OK)
+    return tide_diag_set(diag, TIDE_DENIED, "%s: rank 0 has hung up", params->path);
+  for (uint32_t i = 1; i < meeting->count && status == TIDE_OK; i++)
+    status = hear_host(meeting, params->path, params->deadline, diag);
+  return status;
+}
+
+enum tide_status tide_meet(const struct tide_cluster_params *params, struct tide_meeting *out,
+                           struct tide_diag *diag) {
+  struct tide_diag own = {.status = TIDE_OK};
+  if (!diag) diag = &own;
+  *out = (struct tide_meeting){.rank = params->rank, .count = params->count};
+  for (uint32_t i = 0; i < TIDE_CLUSTER_MEMBERS_MAX; i++)
+    out->members[i].socket = out->members[i].process = -1;
+  enum tide_status status =
+      params->rank == 0 ? host_meeting(params, out, diag) : visit_meeting(params, out, diag);
+  if (status != TIDE_OK) tide_meeting_close(out);
+  return status;
+}

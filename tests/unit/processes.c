@@ -1,0 +1,624 @@
+/* Sessions between real processes: pipelines over a memfd, members that leave, members that are
+ * killed. Each member is a process that this test forks, with a context of its own. */
+#include "harness.h"
+#include "tidemark/tidemark.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MEMBERS 4
+#define BLOCKS 64
+#define BLOCK 4096
+
+/* What all processes of a case see; written by one process each, and read after it has said so. */
+struct common {
+  char why[MEMBERS][400]; /* what a member found wrong */
+  char text[MEMBERS][400];
+  uint32_t said[MEMBERS]; /* atomic: how far a member is */
+  uint32_t ran;           /* atomic: bodies of the producer */
+  uint64_t sums[BLOCKS];
+  uint64_t stages[BLOCKS];
+};
+static struct common *common;
+static unsigned char *blocks; /* the memfd */
+static int memory;
+static char folder[64], path[96];
+static uint32_t rank;
+
+/* ---- members ----------------------------------------------------------------------------- */
+
+_Noreturn static void give_up(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+_Noreturn static void give_up(const char *file, int line, const char *format, ...) {
+  char *why = common->why[rank];
+  int length = snprintf(why, sizeof common->why[rank], "%s:%d: ", file, line);
+  va_list list;
+  va_start(list, format);
+  vsnprintf(why + length, sizeof common->why[rank] - (size_t)length, format, list);
+  va_end(list);
+  _exit(1);
+}
+#define NEED(what)                                                                                 \
+  do {                                                                                             \
+    if (!(what)) give_up(__FILE__, __LINE__, "not true: %s", #what);                               \
+  } while (0)
+#define NEED_STATUS(call, wanted)                                                                  \
+  do {                                                                                             \
+    enum tide_status got_ = (call);                                                                \
+    if (got_ != (wanted))                                                                          \
+      give_up(__FILE__, __LINE__, "%s is %s, not %s", #call, tide_status_name(got_),               \
+              tide_status_name(wanted));                                                           \
+  } while (0)
+#define NEED_OK(call) NEED_STATUS(call, TIDE_OK)
+
+struct member {
+  struct tide_context *context;
+  struct tide_device *cpu;
+  struct tide_cluster *cluster;
+};
+
+static uint64_t soon(const struct member *m) { return tide_after_ms(m->context, 50000); }
+
+static void join(struct member *m, uint32_t count) {
+  static const char *const labels[MEMBERS] = {"producer", "consumer", "third", "fourth"};
+  struct tide_diag diag = {.text = ""};
+  NEED_OK(tide_context_create(NULL, &m->context));
+  struct tide_cluster_params params = {.struct_size = sizeof params,
+                                       .path = path,
+                                       .rank = rank,
+                                       .count = count,
+                                       .label = labels[rank],
+                                       .deadline = soon(m)};
+  enum tide_status status = tide_cluster_join(m->context, &params, &m->cluster, &diag);
+  if (status != TIDE_OK) give_up(__FILE__, __LINE__, "join: %s", diag.text);
+  NEED_OK(tide_cpu_open(m->context, NULL, &m->cpu));
+}
+
+static void leave(struct member *m) {
+  struct tide_failure why = {.text = "no loss"};
+  enum tide_status status = tide_cluster_leave(m->cluster, soon(m));
+  (void)tide_cluster_lost(m->cluster, &why);
+  if (status != TIDE_OK)
+    give_up(__FILE__, __LINE__, "leave: %s (%s)", tide_status_name(status), why.text);
+  tide_cluster_destroy(m->cluster);
+  tide_context_destroy(m->context);
+}
+
+static struct tide_timeline *publish(struct member *m, const char *name) {
+  struct tide_timeline *timeline;
+  NEED_OK(tide_timeline_create(
+      m->context,
+      TIDE_PARAMS(tide_timeline_params, .label = name, .scope = TIDE_SCOPE_SYSTEM, .history = 128),
+      &timeline));
+  NEED_OK(tide_cluster_publish(m->cluster, name, timeline));
+  return timeline;
+}
+
+static struct tide_timeline *follow(struct member *m, uint32_t home, const char *name) {
+  struct tide_timeline *timeline;
+  NEED_OK(tide_cluster_follow(m->cluster, home, name, &timeline));
+  return timeline;
+}
+
+static void say(uint32_t what) { __atomic_store_n(&common->said[rank], what, __ATOMIC_RELEASE); }
+static void await_said(uint32_t who, uint32_t what) {
+  while (__atomic_load_n(&common->said[who], __ATOMIC_ACQUIRE) < what) usleep(200);
+}
+
+static void submit(struct tide_queue *queue, const struct tide_operation *operation) {
+  struct tide_diag diag = {.text = ""};
+  enum tide_status status = tide_queue_submit(queue, operation, NULL, &diag);
+  if (status != TIDE_OK) give_up(__FILE__, __LINE__, "submit: %s", diag.text);
+}
+
+/* ---- the processes of a case --------------------------------------------------------------- */
+
+static pid_t begin(uint32_t who, void (*run)(void)) {
+  fflush(NULL);
+  pid_t pid = fork();
+  CHECK(pid >= 0);
+  if (pid) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  rank = who;
+  run();
+  _exit(0);
+}
+
+static void end_well(uint32_t who, pid_t pid) {
+  int status;
+  CHECK(waitpid(pid, &status, 0) == pid);
+  if (!WIFEXITED(status) || WEXITSTATUS(status))
+    FAIL("member %u ended with %x: %s; others: %s; %s; %s", who, (unsigned)status, common->why[who],
+         common->why[0], common->why[1], common->why[2]);
+}
+
+static void *map(int descriptor, size_t size) {
+  void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  CHECK(memory != MAP_FAILED);
+  return memory;
+}
+
+static void open_case(void) {
+  int shared = memfd_create("common", MFD_CLOEXEC);
+  memory = memfd_create("blocks", MFD_CLOEXEC);
+  CHECK(shared >= 0 && memory >= 0);
+  CHECK(ftruncate(shared, sizeof *common) == 0 && ftruncate(memory, BLOCKS * BLOCK) == 0);
+  common = map(shared, sizeof *common);
+  close(shared);
+  snprintf(folder, sizeof folder, "/tmp/tide-processes-XXXXXX");
+  CHECK(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/session", folder);
+}
+
+static void close_case(void) {
+  CHECK(access(path, F_OK) != 0); /* the path is gone once all have met */
+  CHECK(rmdir(folder) == 0);
+  close(memory);
+}
+
+/* ---- a pipeline over two processes ------------------------------------------------------------
+ */
+
+static uint64_t mix(uint64_t sum, unsigned char byte) { return (sum ^ byte) * 0x100000001b3u; }
+static unsigned char byte_of(uint32_t block, uint32_t at) {
+  return (unsigned char)(block * 31 + at * 7);
+}
+
+static enum tide_status write_block(void *arguments) {
+  uint32_t block = *(const uint32_t *)arguments;
+  unsigned char *data = blocks + (size_t)block * BLOCK;
+  for (uint32_t i = 0; i < BLOCK; i++) {
+    if (data[i]) return TIDE_CORRUPT; /* written before */
+    data[i] = byte_of(block, i);
+  }
+  __atomic_fetch_add(&common->ran, 1u, __ATOMIC_RELAXED);
+  return TIDE_OK;
+}
+static const struct tide_body_class writes = {.name = "write", .host = write_block};
+
+static enum tide_status sum_block(void *arguments) {
+  uint32_t block = *(const uint32_t *)arguments;
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < BLOCK; i++) sum = mix(sum, blocks[(size_t)block * BLOCK + i]);
+  common->sums[block] = sum;
+  return TIDE_OK;
+}
+static const struct tide_body_class sums = {.name = "sum", .host = sum_block};
+
+/* A value can be promised only by an operation that knows what it waits for. So the first one is
+ * out, and holds up the others. */
+static enum tide_status hold_up(void *arguments) {
+  (void)arguments;
+  await_said(1, 1);
+  return TIDE_OK;
+}
+static const struct tide_body_class gate = {.name = "gate", .host = hold_up};
+
+/* Writes all blocks once the consumer has queued its work; checks each in another queue. */
+static void produce(void) {
+  struct member m;
+  struct tide_queue *first, *writer, *checker;
+  blocks = map(memory, BLOCKS * BLOCK);
+  join(&m, 2);
+  struct tide_timeline *written = publish(&m, "written"), *checked = publish(&m, "checked"),
+                       *ready = publish(&m, "ready"), *go;
+  struct tide_timeline *summed = follow(&m, 1, "summed");
+  NEED_OK(tide_timeline_create(m.context, NULL, &go));
+  NEED_OK(tide_queue_create(m.cpu, NULL, &first));
+  NEED_OK(tide_queue_create(m.cpu, NULL, &writer));
+  NEED_OK(tide_queue_create(m.cpu, NULL, &checker));
+  submit(first, &(struct tide_operation){.body = &gate, TIDE_SIGNALS(TIDE_SIGNAL(go, 1))});
+  for (uint32_t i = 0; i < BLOCKS; i++) {
+    submit(writer, &(struct tide_operation){.body = &writes,
+                                            TIDE_ARGUMENTS(i),
+                                            TIDE_WAITS({go, 1}),
+                                            TIDE_SIGNALS(TIDE_SIGNAL(written, i + 1))});
+    submit(checker, &(struct tide_operation){TIDE_WAITS({written, i + 1}),
+                                             TIDE_SIGNALS(TIDE_SIGNAL(checked, i + 1))});
+  }
+  NEED_OK(tide_timeline_signal_external(ready, 1));
+  NEED_OK(tide_timeline_wait(summed, BLOCKS, soon(&m)));
+  NEED_STATUS(tide_timeline_signal_external(summed, BLOCKS + 1), TIDE_DENIED);
+  leave(&m);
+}
+
+/* Queues its work before any block is written; a wait for what `checked` implies is elided. */
+static void consume(void) {
+  struct member m;
+  struct tide_queue *queue;
+  struct tide_context_stats before, after;
+  blocks = map(memory, BLOCKS * BLOCK);
+  join(&m, 2);
+  struct tide_timeline *written = follow(&m, 0, "written"), *checked = follow(&m, 0, "checked"),
+                       *ready = follow(&m, 0, "ready");
+  struct tide_timeline *summed = publish(&m, "summed");
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  NEED_OK(tide_timeline_wait(ready, 1, soon(&m)));
+  tide_context_stats(m.context, &before);
+  for (uint32_t i = 0; i < BLOCKS; i++)
+    submit(queue, &(struct tide_operation){.body = &sums,
+                                           TIDE_ARGUMENTS(i),
+                                           TIDE_WAITS({checked, i + 1}, {written, i + 1}),
+                                           TIDE_SIGNALS(TIDE_SIGNAL(summed, i + 1))});
+  tide_context_stats(m.context, &after);
+  uint64_t entered = after.entered - before.entered;
+  uint64_t elided = after.waits_elided - before.waits_elided;
+  if (entered != BLOCKS || elided != BLOCKS)
+    give_up(__FILE__, __LINE__, "%d operations: %lu have entered, %lu waits were elided", BLOCKS,
+            (unsigned long)entered, (unsigned long)elided);
+  NEED(__atomic_load_n(&common->ran, __ATOMIC_RELAXED) == 0);
+  say(1);
+  NEED_OK(tide_timeline_wait(summed, BLOCKS, soon(&m)));
+  leave(&m);
+}
+
+TEST(a_consumer_is_queued_before_its_producer_runs) {
+  open_case();
+  pid_t first = begin(0, produce), second = begin(1, consume);
+  end_well(0, first);
+  end_well(1, second);
+  for (uint32_t block = 0; block < BLOCKS; block++) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < BLOCK; i++) sum = mix(sum, byte_of(block, i));
+    CHECK_EQ_U64(common->sums[block], sum);
+  }
+  close_case();
+}
+
+/* ---- stages over three processes ---------------------------------------------------------------
+ */
+
+static enum tide_status run_stage(void *arguments) {
+  uint32_t stage = *(const uint32_t *)arguments;
+  uint64_t before = stage ? common->stages[stage - 1] : 1;
+  if (!before) return TIDE_CORRUPT;
+  common->stages[stage] = before * 3 + stage;
+  return TIDE_OK;
+}
+static const struct tide_body_class stages = {.name = "stage", .host = run_stage};
+
+/* Stage s waits for stage s - 1, on the member before. Stages 0 to 59 go round; the last four are
+ * between members 1 and 2 while member 0 is stopped. */
+static uint32_t member_of(uint32_t stage) { return stage < 60 ? stage % 3 : 1 + stage % 2; }
+
+static void work_in_stages(void) {
+  static const char *const names[3] = {"line 0", "line 1", "line 2"};
+  struct member m;
+  struct tide_queue *queue;
+  struct tide_timeline *lines[3], *go, *rest;
+  join(&m, 3);
+  for (uint32_t i = 0; i < 3; i++)
+    lines[i] = i == rank ? publish(&m, names[i]) : follow(&m, i, names[i]);
+  go = rank == 0 ? publish(&m, "go") : follow(&m, 0, "go");
+  rest = rank == 1 ? publish(&m, "rest") : follow(&m, 1, "rest");
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  for (uint32_t stage = 0; stage < BLOCKS; stage++) {
+    if (member_of(stage) != rank) continue;
+    struct tide_wait first = stage == 60 ? (struct tide_wait){rest, 1} : (struct tide_wait){go, 1};
+    submit(queue,
+           &(struct tide_operation){
+               .body = &stages,
+               TIDE_ARGUMENTS(stage),
+               TIDE_WAITS(stage ? (struct tide_wait){lines[member_of(stage - 1)], stage} : first,
+                          first),
+               TIDE_SIGNALS(TIDE_SIGNAL(lines[rank], stage + 1))});
+  }
+  say(1);
+  for (uint32_t i = 0; i < 3; i++) await_said(i, 1);
+  if (rank == 0) NEED_OK(tide_timeline_signal_external(go, 1));
+  NEED_OK(tide_timeline_wait(lines[member_of(59)], 60, soon(&m)));
+  say(2);
+  await_said(3, 1); /* the test has stopped member 0 */
+  if (rank == 1) NEED_OK(tide_timeline_signal_external(rest, 1));
+  NEED_OK(tide_timeline_wait(lines[member_of(63)], 64, soon(&m)));
+  say(3);
+  leave(&m);
+}
+
+TEST(no_message_goes_through_a_third) {
+  pid_t pids[3];
+  open_case();
+  for (uint32_t i = 0; i < 3; i++) pids[i] = begin(i, work_in_stages);
+  for (uint32_t i = 0; i < 3; i++) await_said(i, 2);
+  CHECK(kill(pids[0], SIGSTOP) == 0);
+  int status;
+  CHECK(waitpid(pids[0], &status, WUNTRACED) == pids[0] && WIFSTOPPED(status));
+  rank = 3;
+  say(1);
+  await_said(1, 3);
+  await_said(2, 3);
+  CHECK(common->said[0] == 2);
+  CHECK(kill(pids[0], SIGCONT) == 0);
+  for (uint32_t i = 0; i < 3; i++) end_well(i, pids[i]);
+  uint64_t value = 1;
+  for (uint32_t stage = 0; stage < BLOCKS; stage++) {
+    value = value * 3 + stage;
+    CHECK_EQ_U64(common->stages[stage], value);
+  }
+  close_case();
+}
+
+/* ---- losses ------------------------------------------------------------------------------------
+ */
+
+/* Promises a value that never comes, and is killed. */
+static void promise_and_hang(void) {
+  struct member m;
+  struct tide_queue *queue;
+  struct tide_timeline *never;
+  join(&m, 3);
+  struct tide_timeline *line = publish(&m, "line");
+  NEED_OK(tide_timeline_create(m.context, NULL, &never));
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  submit(queue, &(struct tide_operation){TIDE_SIGNALS(TIDE_SIGNAL(line, 1))});
+  submit(queue,
+         &(struct tide_operation){TIDE_WAITS({never, 1}), TIDE_SIGNALS(TIDE_SIGNAL(line, 2))});
+  NEED_OK(tide_timeline_wait(line, 1, soon(&m)));
+  say(1);
+  for (;;) pause();
+}
+
+/* Waits as an operation, and as a host; both learn who is lost. */
+static void survive(void) {
+  struct member m;
+  struct tide_queue *queue;
+  struct tide_timeline *after;
+  struct tide_failure why;
+  join(&m, 3);
+  struct tide_timeline *line = follow(&m, 0, "line"), *unmade = follow(&m, 0, "unmade");
+  NEED_OK(tide_timeline_create(m.context, NULL, &after));
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  NEED_OK(tide_timeline_wait(line, 1, soon(&m)));
+  submit(queue,
+         &(struct tide_operation){TIDE_WAITS({line, 2}), TIDE_SIGNALS(TIDE_SIGNAL(after, 1))});
+  say(1);
+  NEED_STATUS(tide_timeline_wait(after, 1, soon(&m)), TIDE_LOST);
+  NEED_STATUS(tide_timeline_wait(unmade, 1, soon(&m)), TIDE_LOST);
+  NEED(tide_timeline_failure(line, 2, &why));
+  snprintf(common->text[rank], sizeof common->text[rank], "%s", why.text);
+  NEED_OK(tide_timeline_wait(line, 1, TIDE_NOW)); /* what was reached stays so */
+  NEED(tide_cluster_lost(m.cluster, &why) && !strcmp(why.text, common->text[rank]));
+  NEED_STATUS(tide_cluster_follow(m.cluster, 0, "another", &unmade), TIDE_LOST);
+  NEED_STATUS(tide_cluster_leave(m.cluster, soon(&m)), TIDE_LOST);
+  submit(queue,
+         &(struct tide_operation){TIDE_SIGNALS(TIDE_SIGNAL(after, 2))}); /* not of what was lost */
+  tide_context_destroy(m.context);                                       /* and the session */
+}
+
+static void expect_text(uint32_t who, const char *format, int pid) {
+  char text[160];
+  snprintf(text, sizeof text, format, pid); /* NOLINT: the callers' own */
+  CHECK_EQ_STR(common->text[who], text);
+}
+
+TEST(a_killed_member_is_named) {
+  open_case();
+  pid_t lost = begin(0, promise_and_hang), second = begin(1, survive), third = begin(2, survive);
+  for (uint32_t i = 0; i < 3; i++) await_said(i, 1);
+  CHECK(kill(lost, SIGKILL) == 0);
+  end_well(1, second);
+  end_well(2, third);
+  CHECK(waitpid(lost, NULL, 0) == lost);
+  expect_text(1, "machine 0 (producer, pid %d): its process has ended", lost);
+  expect_text(2, "machine 0 (producer, pid %d): its process has ended", lost);
+  close_case();
+}
+
+static void destroy_early(void) {
+  struct member m;
+  join(&m, 3);
+  struct tide_timeline *line = publish(&m, "line");
+  NEED_OK(tide_timeline_signal_external(line, 1));
+  say(1);
+  await_said(1, 1);
+  await_said(2, 1);
+  tide_context_destroy(m.context);
+}
+
+TEST(a_member_that_does_not_leave_is_named) {
+  open_case();
+  pid_t lost = begin(0, destroy_early), second = begin(1, survive), third = begin(2, survive);
+  end_well(0, lost);
+  end_well(1, second);
+  end_well(2, third);
+  expect_text(1, "machine 0 (producer, pid %d): it has destroyed the session", lost);
+  expect_text(2, "machine 0 (producer, pid %d): it has destroyed the session", lost);
+  close_case();
+}
+
+/* ---- leaving ------------------------------------------------------------------------------------
+ */
+
+/* Leaves while an operation that others follow still runs; its value arrives all the same. */
+static enum tide_status take_time(void *arguments) {
+  (void)arguments;
+  usleep(20000);
+  return TIDE_OK;
+}
+static const struct tide_body_class slow = {.name = "slow", .host = take_time};
+
+static void leave_early(void) {
+  struct member m;
+  struct tide_queue *queue;
+  join(&m, 2);
+  struct tide_timeline *line = publish(&m, "line");
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  submit(queue, &(struct tide_operation){.body = &slow, TIDE_SIGNALS(TIDE_SIGNAL(line, 1))});
+  await_said(1, 1);
+  leave(&m);
+}
+
+static void hear_all(void) {
+  struct member m;
+  struct tide_failure why;
+  struct tide_timeline *other;
+  join(&m, 2);
+  struct tide_timeline *line = follow(&m, 0, "line"), *unmade = follow(&m, 0, "unmade");
+  say(1);
+  NEED_OK(tide_timeline_wait(line, 1, soon(&m)));
+  NEED_STATUS(tide_timeline_wait(line, 2, soon(&m)), TIDE_CANCELLED);
+  NEED_STATUS(tide_timeline_wait(unmade, 1, soon(&m)), TIDE_CANCELLED);
+  NEED(tide_timeline_failure(line, 2, &why));
+  snprintf(common->text[rank], sizeof common->text[rank], "%s", why.text);
+  NEED_STATUS(tide_cluster_follow(m.cluster, 0, "another", &other), TIDE_CANCELLED);
+  leave(&m);
+}
+
+TEST(a_member_that_leaves_is_no_loss) {
+  open_case();
+  pid_t first = begin(0, leave_early), second = begin(1, hear_all);
+  end_well(0, first);
+  end_well(1, second);
+  expect_text(1, "machine 0 (producer, pid %d) has left the session", first);
+  close_case();
+}
+
+static void stay(void) {
+  struct member m;
+  join(&m, 2);
+  say(1);
+  for (;;) pause();
+}
+
+static void tire(void) {
+  struct member m;
+  struct tide_failure why;
+  join(&m, 2);
+  await_said(0, 1);
+  NEED_STATUS(tide_cluster_leave(m.cluster, tide_after_ms(m.context, 20)), TIDE_TIMEOUT);
+  NEED(tide_cluster_lost(m.cluster, &why));
+  snprintf(common->text[rank], sizeof common->text[rank], "%s", why.text);
+  tide_context_destroy(m.context);
+}
+
+TEST(leaving_has_a_deadline) {
+  open_case();
+  pid_t first = begin(0, stay), second = begin(1, tire);
+  end_well(1, second);
+  expect_text(1, "machine 0 (producer, pid %d): it had not left when others did", first);
+  CHECK(kill(first, SIGKILL) == 0 && waitpid(first, NULL, 0) == first);
+  close_case();
+}
+
+/* ---- meeting ------------------------------------------------------------------------------------
+ */
+
+static uint32_t meeting_count, meeting_rank, meeting_ms;
+static enum tide_status meeting_status;
+
+static void meet(void) {
+  struct tide_context *context;
+  struct tide_cluster *cluster;
+  struct tide_diag diag = {.text = ""};
+  NEED_OK(tide_context_create(NULL, &context));
+  struct tide_cluster_params params = {.struct_size = sizeof params,
+                                       .path = path,
+                                       .rank = meeting_rank,
+                                       .count = meeting_count,
+                                       .deadline = tide_after_ms(context, meeting_ms)};
+  NEED_STATUS(tide_cluster_join(context, &params, &cluster, &diag), meeting_status);
+  snprintf(common->text[rank], sizeof common->text[rank], "%s", diag.text);
+  tide_context_destroy(context);
+}
+
+/* Joins as this rank of this count; the member's number in the case is `who`. */
+static pid_t begin_meeting(uint32_t who, uint32_t as, uint32_t count, uint32_t ms,
+                           enum tide_status status) {
+  meeting_rank = as;
+  meeting_ms = ms;
+  meeting_count = count;
+  meeting_status = status;
+  return begin(who, meet);
+}
+
+static bool ends_with(uint32_t who, const char *end) {
+  size_t length = strlen(common->text[who]), size = strlen(end);
+  return length >= size && strcmp(common->text[who] + length - size, end) == 0;
+}
+
+static void await_listener(void) {
+  while (access(path, F_OK) != 0) usleep(200);
+}
+
+/* Rank 0 waits for so long; the other one is told by it. */
+static bool two_of_four_meet(uint32_t ms) {
+  pid_t first = begin_meeting(0, 0, 4, ms, TIDE_TIMEOUT);
+  await_listener();
+  pid_t second = begin_meeting(1, 1, 4, 50000, TIDE_TIMEOUT);
+  end_well(0, first);
+  if (ends_with(0, ": not all of 4 members have come; missing: rank 2, 3")) {
+    end_well(1, second);
+    CHECK_EQ_STR(common->text[1], common->text[0]);
+    return true;
+  }
+  /* It was too late for that. */
+  CHECK(ends_with(0, ": not all of 4 members have come; missing: rank 1, 2, 3"));
+  CHECK(kill(second, SIGKILL) == 0 && waitpid(second, NULL, 0) == second);
+  return false;
+}
+
+TEST(who_is_missing_is_said) {
+  open_case();
+  for (uint32_t ms = 100; !two_of_four_meet(ms); ms *= 2) continue;
+  close_case();
+}
+
+TEST(who_does_not_fit_is_refused) {
+  open_case();
+  pid_t pid = begin_meeting(2, 1, 3, 20, TIDE_TIMEOUT);
+  end_well(2, pid);
+  CHECK(ends_with(2, ": rank 0 is not there: No such file or directory"));
+  pid = begin_meeting(0, 0, 2, 50000, TIDE_OK);
+  await_listener();
+  pid_t other = begin_meeting(1, 1, 3, 50000, TIDE_DENIED);
+  end_well(1, other);
+  CHECK(ends_with(1, ": rank 1 of 3 was expected to be one of 1 to 1 of 2"));
+  other = begin_meeting(1, 1, 2, 50000, TIDE_OK);
+  end_well(1, other);
+  end_well(0, pid);
+  close_case();
+}
+
+TEST(a_session_comes_first) {
+  struct tide_context *context;
+  struct tide_device *cpu;
+  struct tide_queue *queue;
+  struct tide_cluster *cluster;
+  struct tide_diag diag;
+  struct tide_cluster_params params = {.struct_size = sizeof params, .path = "/tmp/x", .count = 1};
+  CHECK_OK(tide_context_create(NULL, &context));
+  CHECK_OK(tide_cpu_open(context, NULL, &cpu));
+  CHECK_OK(tide_queue_create(cpu, NULL, &queue));
+  CHECK_STATUS(tide_cluster_join(context, &params, &cluster, &diag), TIDE_BUSY);
+  params.count = 0;
+  CHECK_STATUS(tide_cluster_join(context, &params, &cluster, &diag), TIDE_INVALID);
+  params.count = TIDE_CLUSTER_MEMBERS_MAX + 1;
+  CHECK_STATUS(tide_cluster_join(context, &params, &cluster, &diag), TIDE_INVALID);
+  params = (struct tide_cluster_params){.struct_size = sizeof params, .count = 1};
+  CHECK_STATUS(tide_cluster_join(context, &params, &cluster, &diag), TIDE_INVALID);
+  CHECK_STATUS(tide_cluster_join(context, NULL, &cluster, &diag), TIDE_INVALID);
+  tide_context_destroy(context);
+}
+
+TEST(one_member_alone) {
+  struct member m;
+  open_case();
+  join(&m, 1);
+  struct tide_timeline *line = publish(&m, "line");
+  CHECK_OK(tide_timeline_signal_external(line, 1));
+  leave(&m);
+  close_case();
+}
+
+TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs),
+          CASE(no_message_goes_through_a_third), CASE(a_killed_member_is_named),
+          CASE(a_member_that_does_not_leave_is_named), CASE(a_member_that_leaves_is_no_loss),
+          CASE(leaving_has_a_deadline), CASE(who_is_missing_is_said),
+          CASE(who_does_not_fit_is_refused), CASE(a_session_comes_first), CASE(one_member_alone))
