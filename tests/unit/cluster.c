@@ -517,5 +517,83 @@ TEST(names) {
   close_two();
 }
 
+/* ---- what it costs a member that others follow ---------------------------------------------- */
+
+/* Both machines tell and hear all there is. */
+static void settle(void) {
+  for (bool any = true; any;) {
+    any = world.packets > 0;
+    deliver(&world);
+    for (uint32_t i = 0; i < 2; i++) {
+      if (!world.machines[i].awake) continue;
+      any = true;
+      world.machines[i].awake = false;
+      tide_cluster_tell(world.machines[i].cluster);
+    }
+  }
+}
+
+TEST(a_follower_that_stops_costs_a_window) {
+  enum { MANY = 200, ROUNDS = 20 };
+  struct tide_timeline *lines[MANY], *mirrors[MANY];
+  struct tide_timeline_params params = {.struct_size = sizeof params, .scope = TIDE_SCOPE_SYSTEM};
+  open_two();
+  struct machine *m = &world.machines[0], *stopped = &world.machines[1];
+  for (uint32_t i = 0; i < MANY; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "%u", i);
+    CHECK_OK(tide_timeline_create(m->context, &params, &lines[i]));
+    CHECK_OK(tide_cluster_publish(m->cluster, name, lines[i]));
+    CHECK_OK(tide_cluster_follow(stopped->cluster, 0, name, &mirrors[i]));
+  }
+  settle();
+  size_t on_the_way = 0;
+  for (uint32_t round = 1; round <= ROUNDS; round++) {
+    for (uint32_t i = 0; i < MANY; i++) {
+      CHECK_OK(tide_timeline_signal_external(lines[i], round));
+      tide_cluster_tell(m->cluster);
+      on_the_way = world.packets > on_the_way ? world.packets : on_the_way;
+    }
+  }
+  CHECK(on_the_way > TIDE_CLUSTER_WINDOW / 2 && on_the_way <= TIDE_CLUSTER_WINDOW);
+  settle();
+  for (uint32_t i = 0; i < MANY; i++) CHECK_EQ_U64(tide_timeline_query(mirrors[i]), ROUNDS);
+  CHECK(sizeof(struct tide_follower) <= 32);
+  for (uint32_t i = 0; i < MANY; i++) {
+    tide_timeline_release(lines[i]);
+    tide_timeline_release(mirrors[i]);
+  }
+  close_two();
+}
+
+TEST(a_closed_axis_is_told_and_forgotten) {
+  open_two();
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  struct tide_queue *queue;
+  struct tide_signal signal = {.timeline = m->lines[0][0], .value = 1};
+  CHECK_OK(tide_queue_create(m->device, NULL, &queue));
+  tide_axis axis = tide_queue_axis(queue);
+  settle();
+  struct tide_operation operation = {.signals = &signal, .signal_count = 1};
+  CHECK_OK(tide_queue_submit(queue, &operation, NULL, NULL));
+  settle();
+  CHECK_EQ_U64(tide_timeline_query(other->lines[0][0]), 1);
+  CHECK_EQ_U64(tide_tracker_epoch(other->context->tracker, axis), 1);
+  CHECK(other->cluster->far_axes.first && m->cluster->axes.first);
+  size_t live = tide_tracker_live(other->context->tracker);
+  tide_queue_destroy(queue);
+  settle();
+  CHECK_EQ_U64(tide_tracker_epoch(other->context->tracker, axis), UINT64_MAX);
+  CHECK_EQ_U64(tide_tracker_live(other->context->tracker), live - 1);
+  CHECK(!other->cluster->far_axes.first && !m->cluster->axes.first);
+  /* A record that lists it asks for nothing. */
+  uint64_t before = world.messages;
+  tide_subject_change(&tide_cluster_need_home(m->cluster, "line 0 of machine 0")->subject);
+  settle();
+  CHECK_EQ_U64(world.messages - before, 1);
+  close_two();
+}
+
 TEST_MAIN(CASE(random_programs_over_a_simulated_transport),
-          CASE(a_message_that_breaks_a_rule_is_a_loss), CASE(names))
+          CASE(a_message_that_breaks_a_rule_is_a_loss), CASE(names),
+          CASE(a_follower_that_stops_costs_a_window), CASE(a_closed_axis_is_told_and_forgotten))
