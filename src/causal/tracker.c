@@ -140,6 +140,7 @@ static void install_locked(struct tide_tracker *tracker, struct spare *spare, ti
   if (at == tracker->free) tracker->free = at->next_free;
   else spare->state = NULL;
   at->failure = TIDE_OK;
+  at->teller = NULL;
   tide_store_release(&at->names, 0u);
   tide_store_release(&at->house, NULL);
   tide_store_release(&at->given, 0);

@@ -67,6 +67,16 @@ bool tide_tracker_wait_finish(struct tide_tracker *tracker, tide_axis axis, uint
 /* True: the wait will never fire. False: another thread has taken it off to fire it. */
 bool tide_tracker_cancel_finish(struct tide_tracker *tracker, struct tide_finish_wait *wait);
 
+/* What tells of an axis' progress only if somebody waits for it. `ask` is called with the tracker's
+ * lock held: it takes notes. */
+struct tide_teller {
+  void (*ask)(struct tide_teller *teller);
+};
+/* Has the first waiter for a registered axis ask, once; at once if one is there. NULL: none asks any
+ * more. */
+void tide_tracker_set_teller(struct tide_tracker *tracker, tide_axis axis,
+                             struct tide_teller *teller);
+
 /* Severs the axes of other machines than this: nothing tells of their progress any more. Their
  * waiters fail with `status`. All their epochs then count as finished, and so do those of axes that
  * are not registered. The caller holds no lock. */

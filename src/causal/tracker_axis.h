@@ -38,6 +38,7 @@ struct tide_tracker_axis {
   struct tide_counter finishes; /* raw waiters; .value is not used */
   uint32_t failure;             /* enum tide_status; guarded by the lock, like the heaps */
   uint32_t names;               /* atomic; tide_tracker_set_names */
+  struct tide_teller *teller;   /* to be asked by the first waiter; NULL: nobody */
   struct tide_tracker_axis *next_free;
   const void *house; /* atomic, like the owner; tide_tracker_set_owner */
   void *owner;

@@ -57,6 +57,12 @@ leave_locked(struct tide_tracker_axis *at, struct tide_counter *heap, struct tid
   tide_tracker_axis_least_locked(at);
 }
 
+static __attribute__((noinline)) void ask_locked(struct tide_tracker_axis *at) {
+  struct tide_teller *teller = at->teller;
+  at->teller = NULL;
+  teller->ask(teller);
+}
+
 /* Queues the node, which is no parked thread, in one of the heaps. False: its epoch has
  * finished. */
 static inline bool join_locked(struct tide_tracker_axis *at, struct tide_counter *heap,
@@ -64,6 +70,7 @@ static inline bool join_locked(struct tide_tracker_axis *at, struct tide_counter
   bool announced = tide_load_relaxed(&at->least) <= epoch;
   tide_counter_add_plain(heap, node, epoch);
   if (announced) return true;
+  if (__builtin_expect(at->teller != NULL, 0)) ask_locked(at);
   tide_store_release(&at->least, epoch);
   /* An exchange that changes nothing; adding 0 is the only such exchange without a loop on x86. */
   if (tide_fetch_add(&at->waits.value, 0) < epoch) return true;
@@ -307,6 +314,15 @@ void tide_tracker_adopt_strangers_locked(struct tide_tracker *tracker,
   if (tide_counter_empty(&tracker->strangers)) return;
   sort_strangers_locked(tracker, at, NULL);
   tide_tracker_axis_least_locked(at);
+}
+
+void tide_tracker_set_teller(struct tide_tracker *tracker, tide_axis axis,
+                             struct tide_teller *teller) {
+  tide_tracker_lock(tracker);
+  struct tide_tracker_axis *at = tide_tracker_find_locked(tracker, axis);
+  if (at) at->teller = teller;
+  if (at && teller && tide_load_relaxed(&at->least) != UINT64_MAX) ask_locked(at);
+  tide_tracker_unlock(tracker);
 }
 
 void tide_tracker_open_strangers_locked(struct tide_tracker *tracker, struct tide_fired *out) {

@@ -58,12 +58,17 @@ void tide_subject_init(struct tide_subject *subject, struct tide_cluster *cluste
   tide_list_push_back(&cluster->subjects, &subject->link);
 }
 
-void tide_subject_change(struct tide_subject *subject) {
+bool tide_subject_note(struct tide_subject *subject) {
   struct tide_cluster *cluster = subject->cluster;
-  if (tide_exchange(&subject->has_changed, 1u)) return;
+  if (tide_exchange(&subject->has_changed, 1u)) return false;
   subject->changed = tide_load_relaxed(&cluster->changed);
   while (!tide_compare_exchange(&cluster->changed, &subject->changed, subject)) continue;
-  cluster->transport.wake(cluster->transport.self);
+  return true;
+}
+
+void tide_subject_change(struct tide_subject *subject) {
+  struct tide_cluster *cluster = subject->cluster;
+  if (tide_subject_note(subject)) cluster->transport.wake(cluster->transport.self);
 }
 
 void tide_cluster_free_followers(struct tide_cluster *cluster, struct tide_subject *subject) {
@@ -89,7 +94,7 @@ static void home_changed(struct tide_node *node, enum tide_status status) {
   struct tide_home *home = TIDE_CONTAINER(node, struct tide_home, follow.node);
   (void)status;
   tide_timeline_follow_heard(&home->follow);
-  tide_subject_change(&home->subject);
+  if (tide_subject_note(&home->subject)) tide_cluster_tell_soon(home->subject.cluster);
   tide_timeline_follow_done(&home->follow);
 }
 

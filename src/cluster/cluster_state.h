@@ -44,6 +44,7 @@ struct tide_follower {
   struct tide_follower *next;        /* of the subject */
   struct tide_follower *next_untold; /* of the member, if is_untold */
   struct tide_subject *subject;
+  uint64_t told;   /* promises of the timeline up to this value */
   uint32_t number; /* the member's number of the timeline */
   uint16_t rank;
   bool is_untold; /* it does not know the newest state */
@@ -75,6 +76,15 @@ struct tide_followed_axis {
   uint64_t told;       /* UINT64_MAX: it is closed */
 };
 
+/* An axis of another member, which some record lists. Its progress is followed once somebody waits
+ * for it. */
+struct tide_far_axis {
+  struct tide_tree_node node; /* cluster->far_axes; key: the axis */
+  struct tide_teller teller;
+  struct tide_cluster *cluster;
+  struct tide_far_axis *next_wanted;
+};
+
 enum tide_cluster_phase {
   TIDE_CLUSTER_OPEN,
   TIDE_CLUSTER_LEAVING, /* tide_cluster_leave was called */
@@ -90,7 +100,9 @@ struct tide_cluster {
   uint32_t window;
   struct tide_transport transport;
   struct tide_subject *changed; /* atomic: a stack of subjects that have changed */
+  struct tide_far_axis *wanted; /* atomic: a stack of axes that somebody waits for */
   uint32_t calls;               /* atomic: the nodes of axes that are firing */
+  uint64_t told_at;             /* atomic: when a signalling thread told followers last */
   uint32_t news;                /* atomic, waited on: counts changes of phase, and the loss */
   struct tide_lock lock;        /* guards all that follows; taken before a guard */
   enum tide_cluster_phase phase;
@@ -101,7 +113,7 @@ struct tide_cluster {
   struct tide_link subjects;
   struct tide_tree mirrors;
   struct tide_tree axes;     /* of this member, by axis */
-  struct tide_tree far_axes; /* by axis: those of other members whose progress was asked for */
+  struct tide_tree far_axes; /* of other members, by axis */
   uint32_t mirror_count;     /* also the number of the newest one */
   uint32_t asked;            /* the newest mirror for which FOLLOW was sent */
   struct tide_message_writer writer;
@@ -135,9 +147,13 @@ void tide_cluster_begin_leave(struct tide_cluster *cluster);
 /* Ends the session well if all members have said BYE. */
 void tide_cluster_end_if_over(struct tide_cluster *cluster);
 
+/* Tells followers what has changed, or has the transport do it soon. */
+void tide_cluster_tell_soon(struct tide_cluster *cluster);
 /* Notes that the followers of a subject do not know its newest state. Any thread; no lock is
  * needed.
  */
+bool tide_subject_note(struct tide_subject *subject);
+/* Does so, and has the transport tell them. */
 void tide_subject_change(struct tide_subject *subject);
 void tide_subject_init(struct tide_subject *subject, struct tide_cluster *cluster, bool is_axis);
 
@@ -145,9 +161,12 @@ void tide_subject_init(struct tide_subject *subject, struct tide_cluster *cluste
 
 /* Finds the home of a name, or makes one that waits for its timeline. NULL: no memory. */
 struct tide_home *tide_cluster_need_home(struct tide_cluster *cluster, const char *name);
-/* Asks for the progress of another member's axis, unless it has been asked for. */
-void tide_cluster_follow_axis(struct tide_cluster *cluster, tide_axis axis,
-                              struct tide_fired *fired);
+/* Notes an axis that a record lists, so that a waiter for it has its progress followed. */
+void tide_cluster_note_axis(struct tide_cluster *cluster, tide_axis axis, struct tide_fired *fired);
+/* Asks for the progress of the axes that somebody waits for. */
+void tide_cluster_ask_for_axes(struct tide_cluster *cluster);
+/* Frees what is noted of an axis; nothing is wanted. */
+void tide_cluster_free_far_axis(struct tide_cluster *cluster, struct tide_far_axis *axis);
 /* Notes that another member's axis is closed: all its epochs have finished. */
 void tide_cluster_close_axis(struct tide_cluster *cluster, tide_axis axis,
                              struct tide_fired *fired);

@@ -196,8 +196,8 @@ static void free_all(struct tide_cluster *cluster) {
     free_home(cluster,
               tide_home_of(TIDE_CONTAINER(cluster->subjects.next, struct tide_subject, link)));
   while ((node = cluster->far_axes.first)) {
-    tide_tree_remove(&cluster->far_axes, node);
-    tide_free(allocator, node, 1, sizeof *node);
+    tide_tracker_set_teller(cluster->context->tracker, node->key, NULL);
+    tide_cluster_free_far_axis(cluster, TIDE_CONTAINER(node, struct tide_far_axis, node));
   }
   while ((node = cluster->mirrors.first)) {
     struct tide_followed *followed = TIDE_CONTAINER(node, struct tide_followed, node);

@@ -76,6 +76,7 @@ void tide_message_state(struct tide_message_writer *writer, uint64_t tag, uint32
   put_number(writer, number, 4);
   put_number(writer, state->reached, 8);
   put_number(writer, state->fail_from, 8);
+  put_number(writer, state->after, 8);
   put_number(writer, state->status, 4);
   put_number(writer, state->cause != NULL, 1);
   if (state->cause) put_failure(writer, state->cause);
@@ -194,6 +195,7 @@ static void get_state(struct reader *reader, struct tide_message *out) {
   out->number = (uint32_t)get_number(reader, 4);
   state->reached = get_number(reader, 8);
   state->fail_from = get_number(reader, 8);
+  state->after = get_number(reader, 8);
   state->status = get_status(reader);
   out->has_cause = get_number(reader, 1) != 0;
   if (out->has_cause) get_failure(reader, &out->failure);

@@ -4,6 +4,10 @@
 #include "sched/promise_view.h"
 #include "timeline/history.h"
 
+/* A thread that signals tells the followers itself, which spares a wake-up, if none has done so in
+ * the last ns. Otherwise the transport's thread does, for several signals in one go. */
+#define TOLD_BY_SIGNALLER 50000u
+
 void tide_cluster_send(struct tide_cluster *cluster, uint32_t to) {
   const struct tide_message_writer *writer = &cluster->writer;
   cluster->transport.send(cluster->transport.self, to, writer->bytes, writer->size);
@@ -16,13 +20,16 @@ static struct tide_mirror_record record_of(const struct tide_record_view *view) 
                                      view->frontier};
 }
 
-/* Writes the timeline's state, with as many of the lowest promises as there is room for. */
-static void write_state(struct tide_cluster *cluster, struct tide_home *home, uint32_t number) {
+/* Writes the timeline's state, with the promises that the follower does not know yet: of the lowest
+ * ones, since it keeps no more, and as many as there is room for. */
+static void write_state(struct tide_cluster *cluster, struct tide_home *home,
+                        struct tide_follower *follower) {
   struct tide_message_writer *writer = &cluster->writer;
   struct tide_timeline *timeline = home->timeline;
   struct tide_record_view view;
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  struct tide_mirror_state state = {.reached = timeline->reached.value, .fail_from = UINT64_MAX};
+  struct tide_mirror_state state = {
+      .reached = timeline->reached.value, .fail_from = UINT64_MAX, .after = follower->told};
   if (timeline->status) {
     state.fail_from = timeline->fail_from;
     state.status = (enum tide_status)timeline->status;
@@ -32,15 +39,17 @@ static void write_state(struct tide_cluster *cluster, struct tide_home *home, ui
   home->told = state.reached;
   home->told_failed = state.fail_from;
   if (tide_history_newest(timeline, &view)) state.newest = record_of(&view);
-  tide_message_state(writer, cluster->tag, number, &state);
+  tide_message_state(writer, cluster->tag, follower->number, &state);
   bool has_room = !state.newest.value || tide_message_add_record(writer, &state.newest);
   TIDE_ASSERT(has_room); /* a frontier takes half of a message at most */
   uint64_t value = state.reached;
   for (uint32_t i = 0; i < TIDE_MIRROR_PENDING && has_room; i++) {
     if (value == UINT64_MAX || !tide_promise_view(timeline, value + 1, &view)) break;
+    value = view.value;
+    if (value <= follower->told) continue;
     struct tide_mirror_record record = record_of(&view);
     has_room = tide_message_add_record(writer, &record);
-    value = view.value;
+    if (has_room) follower->told = value;
   }
   tide_lock_give(guard);
 }
@@ -82,14 +91,14 @@ void tide_cluster_free_axis(struct tide_cluster *cluster, struct tide_followed_a
 /* ---- to followers --------------------------------------------------------------------- */
 
 /* Writes and sends the newest state. */
-static void tell_follower(struct tide_cluster *cluster, const struct tide_follower *follower) {
+static void tell_follower(struct tide_cluster *cluster, struct tide_follower *follower) {
   struct tide_subject *subject = follower->subject;
   const struct tide_followed_axis *axis = tide_followed_axis_of(subject);
   if (subject->is_axis && axis->told) {
     tide_message_axis(&cluster->writer, cluster->tag, TIDE_MESSAGE_PROGRESS, axis->node.key,
                       axis->told);
   } else if (!subject->is_axis && tide_home_of(subject)->timeline) {
-    write_state(cluster, tide_home_of(subject), follower->number);
+    write_state(cluster, tide_home_of(subject), follower);
   } else {
     return; /* there is nothing to tell yet */
   }
@@ -164,36 +173,60 @@ static void ask_for_mirrors(struct tide_cluster *cluster) {
   }
 }
 
-void tide_cluster_follow_axis(struct tide_cluster *cluster, tide_axis axis,
-                              struct tide_fired *fired) {
-  uint32_t machine = tide_axis_machine(axis);
-  const struct tide_tree_node *known = tide_tree_at_least(&cluster->far_axes, axis);
-  if (machine == cluster->rank + 1 || (known && known->key == axis)) return;
-  if (tide_tracker_epoch(cluster->context->tracker, axis) == UINT64_MAX) return; /* is closed */
+/* A waiter for an axis has come. With the tracker's lock held. */
+static void want_axis(struct tide_teller *teller) {
+  struct tide_far_axis *axis = TIDE_CONTAINER(teller, struct tide_far_axis, teller);
+  struct tide_cluster *cluster = axis->cluster;
+  axis->next_wanted = tide_load_relaxed(&cluster->wanted);
+  while (!tide_compare_exchange(&cluster->wanted, &axis->next_wanted, axis)) continue;
+  cluster->transport.wake(cluster->transport.self);
+}
+
+void tide_cluster_note_axis(struct tide_cluster *cluster, tide_axis number,
+                            struct tide_fired *fired) {
+  struct tide_tracker *tracker = cluster->context->tracker;
+  uint32_t machine = tide_axis_machine(number);
+  const struct tide_tree_node *known = tide_tree_at_least(&cluster->far_axes, number);
+  if (machine == cluster->rank + 1 || (known && known->key == number)) return;
+  if (tide_tracker_epoch(tracker, number) == UINT64_MAX) return; /* it is closed */
   if (cluster->members[machine - 1].is_gone) {
-    tide_cluster_close_axis(cluster, axis, fired);
+    tide_cluster_close_axis(cluster, number, fired);
     return;
   }
-  struct tide_tree_node *node = tide_alloc(cluster->context->allocator, 1, sizeof *node);
-  if (!node) return; /* the next record that lists it asks again */
-  (void)tide_tree_insert(&cluster->far_axes, node, axis);
-  tide_message_axis(&cluster->writer, cluster->tag, TIDE_MESSAGE_FOLLOW_AXIS, axis, 0);
-  tide_cluster_send(cluster, machine - 1);
+  struct tide_far_axis *axis = tide_alloc(cluster->context->allocator, 1, sizeof *axis);
+  if (!axis) return; /* the next record that lists it notes it */
+  axis->cluster = cluster;
+  axis->teller.ask = want_axis;
+  (void)tide_tree_insert(&cluster->far_axes, &axis->node, number);
+  tide_tracker_set_teller(tracker, number, &axis->teller);
+}
+
+void tide_cluster_ask_for_axes(struct tide_cluster *cluster) {
+  struct tide_far_axis *axis = tide_exchange(&cluster->wanted, NULL);
+  for (; axis; axis = axis->next_wanted) {
+    tide_axis number = axis->node.key;
+    tide_message_axis(&cluster->writer, cluster->tag, TIDE_MESSAGE_FOLLOW_AXIS, number, 0);
+    tide_cluster_send(cluster, tide_axis_machine(number) - 1u);
+  }
+}
+
+void tide_cluster_free_far_axis(struct tide_cluster *cluster, struct tide_far_axis *axis) {
+  tide_tree_remove(&cluster->far_axes, &axis->node);
+  tide_free(cluster->context->allocator, axis, 1, sizeof *axis);
 }
 
 /* ---- all of it ------------------------------------------------------------------------- */
 
-/* True if the timeline promises nothing, and its followers were told all of it. A change that has
- * just been made may not be in line yet. */
+/* True if no operation will signal the timeline, not even one that is held, and its followers were
+ * told all of it. A change that has just been made may not be in line yet. */
 static bool is_told(const struct tide_home *home) {
   struct tide_timeline *timeline = home->timeline;
-  struct tide_record_view view;
   struct tide_lock *guard = tide_timeline_lock(timeline);
   uint64_t reached = timeline->reached.value;
   uint64_t failed = timeline->status ? timeline->fail_from : UINT64_MAX;
-  bool has_promise = reached < UINT64_MAX && tide_promise_view(timeline, reached + 1, &view);
+  bool has_signaller = timeline->pending.first || timeline->reserved.first;
   tide_lock_give(guard);
-  if (has_promise || !home->subject.followers) return !has_promise;
+  if (has_signaller || !home->subject.followers) return !has_signaller;
   return home->told == reached && home->told_failed == failed;
 }
 
@@ -246,19 +279,37 @@ static void take_leave(struct tide_cluster *cluster) {
   say_to_all(cluster, TIDE_MESSAGE_BYE);
 }
 
+static void tell_locked(struct tide_cluster *cluster) {
+  if (cluster->is_lost || cluster->phase == TIDE_CLUSTER_OVER) return;
+  ask_for_mirrors(cluster);
+  tide_cluster_ask_for_axes(cluster);
+  note_leaving(cluster);
+  struct tide_subject *subject = take_changed(cluster), *next;
+  for (; subject; subject = next) {
+    next = subject->changed;
+    take_change(cluster, subject);
+  }
+  for (uint32_t i = 0; i < cluster->count; i++) tell_member(cluster, &cluster->members[i]);
+  take_leave(cluster);
+}
+
 void tide_cluster_tell(struct tide_cluster *cluster) {
   tide_cluster_lock(cluster);
-  if (!cluster->is_lost && cluster->phase != TIDE_CLUSTER_OVER) {
-    ask_for_mirrors(cluster);
-    note_leaving(cluster);
-    struct tide_subject *subject = take_changed(cluster), *next;
-    for (; subject; subject = next) {
-      next = subject->changed;
-      take_change(cluster, subject);
-    }
-    for (uint32_t i = 0; i < cluster->count; i++) tell_member(cluster, &cluster->members[i]);
-    take_leave(cluster);
+  tell_locked(cluster);
+  tide_cluster_unlock(cluster);
+  tide_cluster_end_if_over(cluster);
+}
+
+void tide_cluster_tell_soon(struct tide_cluster *cluster) {
+  const struct tide_platform *platform = cluster->context->platform;
+  uint64_t now = platform->now(platform->self);
+  bool is_rare = now - tide_load_relaxed(&cluster->told_at) >= TOLD_BY_SIGNALLER;
+  if (!is_rare || !tide_lock_try(&cluster->lock)) {
+    cluster->transport.wake(cluster->transport.self);
+    return;
   }
+  tide_store_release(&cluster->told_at, now);
+  tell_locked(cluster);
   tide_cluster_unlock(cluster);
   tide_cluster_end_if_over(cluster);
 }

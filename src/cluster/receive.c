@@ -91,13 +91,13 @@ static const char *judge_state(const struct tide_cluster *cluster, uint32_t from
   return wrong;
 }
 
-static void follow_axes(struct tide_cluster *cluster, const struct tide_mirror_record *record,
-                        struct tide_fired *fired) {
+static void note_axes(struct tide_cluster *cluster, const struct tide_mirror_record *record,
+                      struct tide_fired *fired) {
   struct tide_frontier_entry entry;
   if (!record->axis) return;
   for (struct tide_frontier_cursor at = tide_frontier_begin(record->frontier);
        tide_frontier_next(&at, &entry);)
-    tide_cluster_follow_axis(cluster, entry.axis, fired);
+    tide_cluster_note_axis(cluster, entry.axis, fired);
 }
 
 static const char *take_state(struct tide_cluster *cluster, uint32_t from, struct tide_fired *fired,
@@ -110,8 +110,8 @@ static const char *take_state(struct tide_cluster *cluster, uint32_t from, struc
   const struct tide_followed *followed = TIDE_CONTAINER(node, struct tide_followed, node);
   if (followed->home != from) return "a state of another machine's timeline";
   if (tide_mirror_take(followed->timeline, state, fired, diag) != TIDE_OK) return diag->text;
-  if (state->newest.value) follow_axes(cluster, &state->newest, fired);
-  for (size_t i = 0; i < state->pending_count; i++) follow_axes(cluster, &state->pending[i], fired);
+  if (state->newest.value) note_axes(cluster, &state->newest, fired);
+  for (size_t i = 0; i < state->pending_count; i++) note_axes(cluster, &state->pending[i], fired);
   return NULL;
 }
 
@@ -126,11 +126,11 @@ static struct tide_tracker_axis *find_far_axis(struct tide_cluster *cluster, tid
 void tide_cluster_close_axis(struct tide_cluster *cluster, tide_axis number,
                              struct tide_fired *fired) {
   struct tide_tracker_axis *axis = find_far_axis(cluster, number);
-  struct tide_tree_node *asked = tide_tree_at_least(&cluster->far_axes, number);
+  struct tide_tree_node *noted = tide_tree_at_least(&cluster->far_axes, number);
   if (axis) tide_tracker_close_collect(cluster->context->tracker, axis, fired);
-  if (!asked || asked->key != number) return;
-  tide_tree_remove(&cluster->far_axes, asked);
-  tide_free(cluster->context->allocator, asked, 1, sizeof *asked);
+  if (!noted || noted->key != number) return;
+  tide_cluster_ask_for_axes(cluster); /* this one may be wanted */
+  tide_cluster_free_far_axis(cluster, TIDE_CONTAINER(noted, struct tide_far_axis, node));
 }
 
 static const char *take_progress(struct tide_cluster *cluster, uint32_t from,

@@ -10,7 +10,9 @@
  *                        <----- ACK -------
  *
  * A receiver decides alone, from the frontiers of the records, whether work may be queued or a wait
- * elided. The axes that a record lists are followed, too: an operation that fails awaits them.
+ * elided. A reached record tells of the progress of all axes that it lists. Beyond that, the
+ * progress of an axis is followed once something waits for it here, such as an operation that
+ * fails.
  *
  * The window. So many states and progresses may be on their way to a member. Beyond that, what it
  * follows is only marked: the newest state goes when the member has acknowledged half a window. So

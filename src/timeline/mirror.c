@@ -20,6 +20,7 @@ struct mirror {
   struct tide_timeline *timeline;
   struct tide_tree promises;
   uint32_t promise_count;
+  uint64_t known;  /* all promises up to here have come */
   uint64_t failed; /* the home has failed from this value on; UINT64_MAX: it has not */
 };
 
@@ -139,7 +140,7 @@ static enum tide_status refuse(const struct tide_timeline *timeline, struct tide
 static enum tide_status check_state(const struct tide_timeline *timeline,
                                     const struct tide_mirror_state *state, struct tide_diag *diag) {
   const struct tide_mirror_record *newest = &state->newest;
-  uint64_t below = state->reached;
+  uint64_t below = state->reached > state->after ? state->reached : state->after;
   if (state->fail_from <= state->reached)
     return refuse(timeline, diag, "a reached value that has failed", state->reached);
   if (state->fail_from != UINT64_MAX && state->status == TIDE_OK)
@@ -243,20 +244,26 @@ static void raise(struct mirror *mirror, const struct tide_mirror_state *state,
   tide_counter_pop(&timeline->promised, state->reached, fired, TIDE_OK);
 }
 
-/* Keeps the promises that are news, the lowest ones if there are too many. */
-static void keep_promises(struct mirror *mirror, struct promise *first, struct promise **unused,
-                          struct tide_fired *fired) {
+/* Keeps the promises that are news, the lowest ones if there are too many. None behind a gap: the
+ * smallest known record above a value would not be the one that signals it. */
+static void keep_promises(struct mirror *mirror, uint64_t after, struct promise *first,
+                          struct promise **unused, struct tide_fired *fired) {
   struct tide_timeline *timeline = mirror->timeline;
+  bool has_gap = after > timeline->reached.value && after > mirror->known;
   uint64_t newest = 0;
   for (struct promise *promise = first, *next; promise; promise = next) {
     next = promise->next;
     uint64_t value = promise->node.key;
-    bool is_news = value > timeline->reached.value && !tide_timeline_has_failed(timeline, value);
+    bool is_news =
+        !has_gap && value > timeline->reached.value && !tide_timeline_has_failed(timeline, value);
+    if (!has_gap && value > mirror->known) mirror->known = value;
     if (is_news && tide_tree_insert(&mirror->promises, &promise->node, value)) {
       mirror->promise_count++;
       newest = value;
-      if (mirror->promise_count > TIDE_MIRROR_PENDING)
+      if (mirror->promise_count > TIDE_MIRROR_PENDING) {
         remove_promise(mirror, promise_of(mirror->promises.last), unused);
+        mirror->known = mirror->promises.last->key;
+      }
     } else {
       promise->next = *unused;
       *unused = promise;
@@ -290,7 +297,7 @@ static void join(struct mirror *mirror, const struct tide_mirror_state *state,
     mirror->failed = state->fail_from;
     fail(timeline, state->fail_from, state->status, state->cause, fired);
   }
-  keep_promises(mirror, promises, unused, fired);
+  keep_promises(mirror, state->after, promises, unused, fired);
   drop_failed(mirror, unused);
   tide_timeline_refresh(timeline);
 }

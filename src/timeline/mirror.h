@@ -42,7 +42,9 @@ struct tide_mirror_record {
   const struct tide_frontier *frontier;
 };
 
-/* A state of the home. Values lie in the order newest <= reached < pending; fail_from > reached. */
+/* A state of the home. Values lie in the order newest <= reached < pending; fail_from > reached.
+ * The pending records are all above `after` and the reached value up to the last one that is told:
+ * those up to `after` were told before. If one of these has not come, the others are not kept. */
 struct tide_mirror_state {
   uint64_t reached;
   uint64_t fail_from;                       /* UINT64_MAX: nothing has failed */
@@ -51,6 +53,7 @@ struct tide_mirror_state {
   struct tide_mirror_record newest;         /* the newest reached tracked record; value 0: none */
   const struct tide_mirror_record *pending; /* ascending, the lowest first */
   size_t pending_count;
+  uint64_t after;
 };
 
 /* Creates a timeline of scope system at value 0 on a mirror, with one owner, the caller.

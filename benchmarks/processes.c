@@ -1,0 +1,246 @@
+/* Sessions between processes: from an operation of one process to an operation of the other, and
+ * what it costs to take in a state. */
+#include "bench.h"
+
+#include "causal/context_state.h"
+#include "cluster/cluster_state.h"
+#include "tidemark/tidemark.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OK(call) BENCH_CHECK((call) == TIDE_OK)
+#define HOPS 200u /* of each process in a round */
+
+/* ---- from process to process ------------------------------------------------------------- */
+
+struct member {
+  struct tide_context *context;
+  struct tide_cluster *session;
+  struct tide_queue *queue;
+  struct tide_timeline *own, *other;
+  uint32_t rank;
+  uint64_t base; /* the value of the last round */
+};
+
+static enum tide_status do_nothing(void *arguments) {
+  (void)arguments;
+  return TIDE_OK;
+}
+static const struct tide_body_class nothing = {.name = "nothing", .host = do_nothing};
+
+static void enter(struct member *m, const char *path, uint32_t rank) {
+  struct tide_device *cpu;
+  struct tide_cpu_params workers = {.struct_size = sizeof workers, .workers = 1};
+  struct tide_cluster_params params = {
+      .struct_size = sizeof params, .path = path, .rank = rank, .count = 2};
+  struct tide_timeline_params system = {
+      .struct_size = sizeof system, .scope = TIDE_SCOPE_SYSTEM, .history = 2 * HOPS};
+  m->rank = rank;
+  OK(tide_context_create(NULL, &m->context));
+  OK(tide_cluster_join(m->context, &params, &m->session, NULL));
+  OK(tide_cpu_open(m->context, &workers, &cpu));
+  OK(tide_queue_create(cpu, NULL, &m->queue));
+  OK(tide_timeline_create(m->context, &system, &m->own));
+  OK(tide_cluster_publish(m->session, "line", m->own));
+  OK(tide_cluster_follow(m->session, 1 - rank, "line", &m->other));
+}
+
+/* Rank 0 begins: its operation i waits for i - 1 of rank 1, whose operation waits for i of rank 0.
+ */
+static void play_round(struct member *m) {
+  for (uint64_t i = m->base + 1; i <= m->base + HOPS; i++) {
+    struct tide_wait wait = {m->other, m->rank ? i : i - 1};
+    struct tide_signal signal = {.timeline = m->own, .value = i};
+    struct tide_operation operation = {
+        .body = &nothing, .waits = &wait, .wait_count = 1, .signals = &signal, .signal_count = 1};
+    OK(tide_queue_submit_wait(m->queue, &operation, tide_after_ms(m->context, 10000), NULL, NULL));
+  }
+  m->base += HOPS;
+  OK(tide_timeline_wait(m->rank ? m->own : m->other, m->base, tide_after_ms(m->context, 10000)));
+}
+
+struct pair {
+  struct member first;
+  char folder[64], path[96];
+  pid_t second;
+  /* The rival: two threads, a socket between them. */
+  struct tide_context *context;
+  struct tide_device *cpu;
+  struct tide_queue *queues[2];
+  struct tide_timeline *lines[2];
+  struct tide_thread *thread;
+  int ends[2];
+};
+
+static void be_second(const struct pair *pair) {
+  struct member m = {0};
+  enter(&m, pair->path, 1);
+  for (;;) play_round(&m); /* until it is killed */
+}
+
+static double hop_ours(void *state) {
+  struct pair *pair = state;
+  uint64_t begin = bench_now();
+  play_round(&pair->first);
+  return (double)(bench_now() - begin) / (2e3 * HOPS);
+}
+
+struct sending {
+  int socket;
+};
+static enum tide_status send_byte(void *arguments) {
+  const struct sending *sending = arguments;
+  return send(sending->socket, "x", 1, 0) == 1 ? TIDE_OK : TIDE_IO;
+}
+static const struct tide_body_class sends = {.name = "send", .host = send_byte};
+
+static void pass_on(struct pair *pair, unsigned side) {
+  struct sending sending = {pair->ends[side]};
+  uint64_t next = tide_timeline_query(pair->lines[side]) + 1;
+  struct tide_signal signal = {.timeline = pair->lines[side], .value = next};
+  struct tide_operation operation = {
+      .body = &sends, TIDE_ARGUMENTS(sending), .signals = &signal, .signal_count = 1};
+  OK(tide_queue_submit(pair->queues[side], &operation, NULL, NULL));
+}
+
+static bool receive_byte(const struct pair *pair, unsigned side) {
+  char byte;
+  return recv(pair->ends[side], &byte, 1, 0) == 1;
+}
+
+static void pass_all_on(void *argument) {
+  struct pair *pair = argument;
+  while (receive_byte(pair, 1)) {
+    OK(tide_queue_drain(pair->queues[1], tide_after_ms(pair->context, 10000)));
+    pass_on(pair, 1);
+  }
+}
+
+static double hop_theirs(void *state) {
+  struct pair *pair = state;
+  uint64_t begin = bench_now();
+  for (uint32_t i = 0; i < HOPS; i++) {
+    OK(tide_queue_drain(pair->queues[0], tide_after_ms(pair->context, 10000)));
+    pass_on(pair, 0);
+    BENCH_CHECK(receive_byte(pair, 0));
+  }
+  return (double)(bench_now() - begin) / (2e3 * HOPS);
+}
+
+static void open_rival(struct pair *pair) {
+  struct tide_cpu_params workers = {.struct_size = sizeof workers, .workers = 1};
+  OK(tide_context_create(NULL, &pair->context));
+  for (unsigned side = 0; side < 2; side++) {
+    OK(tide_cpu_open(pair->context, &workers, &pair->cpu));
+    OK(tide_queue_create(pair->cpu, NULL, &pair->queues[side]));
+    OK(tide_timeline_create(pair->context, NULL, &pair->lines[side]));
+  }
+  BENCH_CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair->ends) == 0);
+  const struct tide_platform *platform = tide_platform_linux();
+  OK(platform->spawn(platform->self, "rival", pass_all_on, pair, &pair->thread));
+}
+
+static void *open_pair(void) {
+  struct pair *pair = calloc(1, sizeof *pair);
+  BENCH_CHECK(pair);
+  snprintf(pair->folder, sizeof pair->folder, "/tmp/tidemark-bench-XXXXXX");
+  BENCH_CHECK(mkdtemp(pair->folder));
+  snprintf(pair->path, sizeof pair->path, "%s/session", pair->folder);
+  pair->second = bench_fork();
+  BENCH_CHECK(pair->second >= 0);
+  if (pair->second == 0) be_second(pair);
+  enter(&pair->first, pair->path, 0);
+  open_rival(pair);
+  return pair;
+}
+
+static void close_pair(void *state) {
+  struct pair *pair = state;
+  const struct tide_platform *platform = tide_platform_linux();
+  kill(pair->second, SIGKILL);
+  waitpid(pair->second, NULL, 0);
+  tide_context_destroy(pair->first.context);
+  shutdown(pair->ends[0], SHUT_RDWR);
+  platform->join(platform->self, pair->thread);
+  tide_context_destroy(pair->context);
+  close(pair->ends[0]);
+  close(pair->ends[1]);
+  rmdir(pair->folder);
+  free(pair);
+}
+
+/* ---- taking in a state --------------------------------------------------------------------- */
+
+struct receiver {
+  struct tide_lease lease;
+  struct tide_context *context;
+  struct tide_cluster *session;
+  struct tide_timeline *mirror;
+  uint64_t reached;
+};
+
+static void send_nothing(void *self, uint32_t to, const void *bytes, size_t size) {
+  (void)self, (void)to, (void)bytes, (void)size;
+}
+static void wake_nobody(void *self) { (void)self; }
+
+static void *open_receiver(void) {
+  static const char *const names[] = {"a", "b"};
+  struct receiver *r = calloc(1, sizeof *r);
+  BENCH_CHECK(r);
+  tide_lease_init(&r->lease, 1);
+  OK(tide_context_create(TIDE_PARAMS(tide_context_params, .lease = &r->lease), &r->context));
+  struct tide_cluster_setup setup = {.context = r->context,
+                                     .count = 2,
+                                     .tag = 1,
+                                     .window = TIDE_CLUSTER_WINDOW,
+                                     .transport = {.send = send_nothing, .wake = wake_nobody},
+                                     .names = names};
+  OK(tide_cluster_create(&setup, &r->session));
+  OK(tide_cluster_follow(r->session, 1, "line", &r->mirror));
+  return r;
+}
+
+static void close_receiver(void *state) {
+  struct receiver *r = state;
+  tide_context_destroy(r->context);
+  free(r);
+}
+
+/* Each state has the next value as reached, with a frontier of 4 entries. */
+static void take_states(void *state, uint64_t count) {
+  struct receiver *r = state;
+  static struct tide_message_writer writer;
+  TIDE_FRONTIER_STORAGE(known, 4);
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t value = ++r->reached;
+    tide_frontier_init(&known.frontier, 4);
+    for (uint64_t axis = 1; axis <= 4; axis++)
+      tide_frontier_insert_or_raise(&known.frontier, tide_axis_make(2, TIDE_DOMAIN_QUEUE, axis),
+                                    value, NULL);
+    struct tide_mirror_state told = {.reached = value, .fail_from = UINT64_MAX};
+    told.newest = (struct tide_mirror_record){value, tide_axis_make(2, TIDE_DOMAIN_QUEUE, 1), value,
+                                              &known.frontier};
+    tide_message_state(&writer, 1, 1, &told);
+    BENCH_CHECK(tide_message_add_record(&writer, &told.newest));
+    tide_cluster_receive(r->session, 1, writer.bytes, writer.size);
+  }
+  BENCH_CHECK(tide_timeline_query(r->mirror) == r->reached);
+}
+
+const struct bench_figure bench_processes[] = {
+    {.name = "hop",
+     .unit = "us",
+     .rival = "two threads, a socket, a submit each",
+     .setup = open_pair,
+     .measure_ours = hop_ours,
+     .measure_theirs = hop_theirs,
+     .teardown = close_pair},
+    {.name = "state_of_4", .setup = open_receiver, .ours = take_states, .teardown = close_receiver},
+    {0}};
