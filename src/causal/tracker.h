@@ -72,8 +72,8 @@ bool tide_tracker_cancel_finish(struct tide_tracker *tracker, struct tide_finish
 struct tide_teller {
   void (*ask)(struct tide_teller *teller);
 };
-/* Has the first waiter for a registered axis ask, once; at once if one is there. NULL: none asks any
- * more. */
+/* Has the first waiter for a registered axis ask, once; at once if one is there. NULL: none asks
+ * any more. */
 void tide_tracker_set_teller(struct tide_tracker *tracker, tide_axis axis,
                              struct tide_teller *teller);
 
