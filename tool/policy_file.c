@@ -13,8 +13,8 @@
 #define FILE_MOST (1u << 20) /* bytes */
 
 static const char *file;
-static struct tide_service *follower; /* NULL: the thread does not run */
-static pthread_t thread;
+static struct tide_service *follower; /* NULL: there is none, or it is about to end */
+static pthread_mutex_t follower_lock = PTHREAD_MUTEX_INITIALIZER;
 static sem_t asked;
 
 char *tide_policy_file_read(const char *path, size_t *out_length, const char **out_why) {
@@ -25,7 +25,8 @@ char *tide_policy_file_read(const char *path, size_t *out_length, const char **o
   return text;
 }
 
-/* Gives the policy to the service, unless there is none: `why` then has the reason. */
+/* Gives the policy to the service, unless there is none: `why` then has the reason. With the
+ * lock. */
 static void follow(char *text, size_t length, const char *why) {
   struct tide_diag diag = {.status = TIDE_OK};
   enum tide_status status = TIDE_IO;
@@ -42,18 +43,18 @@ static void follow(char *text, size_t length, const char *why) {
     tide_tool_print_now(STDERR_FILENO, "tidemark: %s: %s; the policy before it stays\n", file, why);
 }
 
-/* The thread may be cancelled while it waits, also for the bytes of a FIFO. */
+/* The thread may wait for the bytes of a FIFO when the service ends: it ends with the process. */
 static void *read_when_asked(void *unused) {
   (void)unused;
   for (;;) {
     const char *why = NULL;
     size_t length = 0;
-    int before;
     while (sem_wait(&asked) != 0) {} /* a signal's handler has run */
     char *text = tide_policy_file_read(file, &length, &why);
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    follow(text, length, why);
-    pthread_setcancelstate(before, NULL);
+    pthread_mutex_lock(&follower_lock);
+    if (follower) follow(text, length, why);
+    else free(text);
+    pthread_mutex_unlock(&follower_lock);
   }
   return NULL;
 }
@@ -64,9 +65,13 @@ void tide_policy_file_prepare(const char *path) {
 }
 
 bool tide_policy_file_follow(struct tide_service *service) {
+  pthread_t thread;
   follower = service;
   int error = pthread_create(&thread, NULL, read_when_asked, NULL);
-  if (error == 0) return true;
+  if (error == 0) {
+    pthread_detach(thread);
+    return true;
+  }
   follower = NULL;
   tide_tool_error("no thread to read %s again: %s", file, strerror(error));
   return false;
@@ -79,7 +84,7 @@ void tide_policy_file_ask(void) {
 }
 
 void tide_policy_file_leave(void) {
-  if (!follower) return;
-  pthread_cancel(thread);
-  pthread_join(thread, NULL);
+  pthread_mutex_lock(&follower_lock);
+  follower = NULL;
+  pthread_mutex_unlock(&follower_lock);
 }
