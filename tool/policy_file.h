@@ -15,7 +15,7 @@ void tide_policy_file_prepare(const char *path);
 bool tide_policy_file_follow(struct tide_service *service);
 /* Asks for the file to be read again. Any thread or signal handler may call it. */
 void tide_policy_file_ask(void);
-/* Ends the thread, if there is one. */
+/* The service is about to end: nothing is given to it any more. */
 void tide_policy_file_leave(void);
 
 #endif
