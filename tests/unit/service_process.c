@@ -162,9 +162,9 @@ static void connect_late(const struct rig *r, int in, int out) {
   char order;
   int socket = tide_socket_connect(r->path, TIDE_FOREVER);
   CHECK(socket >= 0);
-  rig_tell(out, "c", 1);
   if (fork() > 0)
     for (;;) pause();
+  rig_tell(out, "c", 1); /* the copy is there: the process that connected may be killed */
   rig_hear(in, &order, 1);
   tide_wire_begin(&message, TIDE_WIRE_HELLO);
   (void)!tide_message_send(socket, &message, NULL, 0);
