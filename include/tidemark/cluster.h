@@ -35,9 +35,9 @@
  * Trust. The members are processes of one user, on one computer. They can hold each other up, and
  * lie about what they have done. For others, there is a service (service.h).
  *
- * Threads. Any thread may call all functions. Calls of timepoints that another member's signal
- * makes due run on a thread of the session, which must not be blocked: they give it back soon, and
- * do not destroy the session.
+ * Threads. Any thread may call all functions; but no call of a timepoint, no callback and no body
+ * of the context may leave or destroy the session. Calls of timepoints that another member's signal
+ * makes due run on a thread of the session: they must not block.
  *
  * Source: docs/processes.md; unix(7), pidfd_open(2). */
 #ifndef TIDEMARK_CLUSTER_H
@@ -64,11 +64,13 @@ struct tide_cluster_params {
 
 /* Joins a session: blocks until all members have come. It must precede every queue of the context,
  * since the rank becomes part of the axes. The context destroys the session if the caller does not.
- * - TIDE_TIMEOUT: the diag names the ranks that are missing
- * - TIDE_BUSY: the context already has queues or a session, or another session meets at this path
+ * - TIDE_TIMEOUT: the diag names the ranks that are missing, or says that rank 0 is
+ * - TIDE_BUSY: the context already has queues or a session
  * - TIDE_DENIED: another user's process is there, or a member that does not fit (its count, its
  *   version of the library, a rank twice)
- * - TIDE_IO, TIDE_INVALID, TIDE_NOMEM, TIDE_FULL: no descriptors are left */
+ * - TIDE_LOST: a member has ended while the others met
+ * - TIDE_IO: the path cannot be used; for rank 0 also: another session meets there
+ * - TIDE_INVALID, TIDE_NOMEM, TIDE_FULL: no descriptors are left */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_cluster_join(struct tide_context *context, const struct tide_cluster_params *params,
                   struct tide_cluster **out_cluster, struct tide_diag *diag);
@@ -102,6 +104,10 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_leave(struct tide_cluster
                                                              uint64_t deadline);
 /* True once the session is lost: *out_failure (may be NULL) says which member, and why. */
 TIDE_API bool tide_cluster_lost(struct tide_cluster *cluster, struct tide_failure *out_failure);
+/* Describes, one per line: the loss, if there is one; the other members, how long they have been
+ * silent, what they follow; their timelines with an awaited value. Writes at most `size` - 1 bytes;
+ * returns the length of the whole text. */
+TIDE_API size_t tide_cluster_diagnose(struct tide_cluster *cluster, char *buffer, size_t size);
 /* Ends the session here; followed values that are not reached fail with TIDE_CANCELLED. For the
  * others this member is lost, unless it has left. NULL is fine. */
 TIDE_API void tide_cluster_destroy(struct tide_cluster *cluster);

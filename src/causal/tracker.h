@@ -72,9 +72,9 @@ bool tide_tracker_cancel_finish(struct tide_tracker *tracker, struct tide_finish
 struct tide_teller {
   void (*ask)(struct tide_teller *teller);
 };
-/* Has the first waiter for a registered axis ask, once; at once if one is there. NULL: none asks
- * any more. */
-void tide_tracker_set_teller(struct tide_tracker *tracker, tide_axis axis,
+/* Has the first waiter for an axis ask, once; at once if one is there. NULL: none asks any more.
+ * False: the axis is not registered. */
+bool tide_tracker_set_teller(struct tide_tracker *tracker, tide_axis axis,
                              struct tide_teller *teller);
 
 /* Severs the axes of other machines than this: nothing tells of their progress any more. Their

@@ -316,13 +316,14 @@ void tide_tracker_adopt_strangers_locked(struct tide_tracker *tracker,
   tide_tracker_axis_least_locked(at);
 }
 
-void tide_tracker_set_teller(struct tide_tracker *tracker, tide_axis axis,
+bool tide_tracker_set_teller(struct tide_tracker *tracker, tide_axis axis,
                              struct tide_teller *teller) {
   tide_tracker_lock(tracker);
   struct tide_tracker_axis *at = tide_tracker_find_locked(tracker, axis);
   if (at) at->teller = teller;
   if (at && teller && tide_load_relaxed(&at->least) != UINT64_MAX) ask_locked(at);
   tide_tracker_unlock(tracker);
+  return at != NULL;
 }
 
 void tide_tracker_open_strangers_locked(struct tide_tracker *tracker, struct tide_fired *out) {

@@ -16,6 +16,7 @@ struct tide_follower;
 
 struct tide_member {
   char name[TIDE_CLUSTER_NAME];
+  uint64_t heard_at;  /* when a message of it came last; 0: none has */
   uint32_t in_flight; /* states and progresses sent to it, and not acknowledged */
   uint32_t taken;     /* those of it that were taken in, and not acknowledged to it */
   struct tide_follower *first_untold, **last_untold; /* what it is to be told, in this order */
@@ -112,10 +113,11 @@ struct tide_cluster {
   struct tide_member *members;
   struct tide_link subjects;
   struct tide_tree mirrors;
-  struct tide_tree axes;     /* of this member, by axis */
-  struct tide_tree far_axes; /* of other members, by axis */
-  uint32_t mirror_count;     /* also the number of the newest one */
-  uint32_t asked;            /* the newest mirror for which FOLLOW was sent */
+  struct tide_tree axes;        /* of this member, by axis */
+  struct tide_tree far_axes;    /* of other members, by axis */
+  uint32_t far_count, far_most; /* of far_axes; from how many on closed ones are asked for */
+  uint32_t mirror_count;        /* also the number of the newest one */
+  uint32_t asked;               /* the newest mirror for which FOLLOW was sent */
   struct tide_message_writer writer;
   struct tide_message message; /* the transport's thread alone */
 };
@@ -167,8 +169,8 @@ void tide_cluster_note_axis(struct tide_cluster *cluster, tide_axis axis, struct
 void tide_cluster_ask_for_axes(struct tide_cluster *cluster);
 /* Frees what is noted of an axis; nothing is wanted. */
 void tide_cluster_free_far_axis(struct tide_cluster *cluster, struct tide_far_axis *axis);
-/* Notes that another member's axis is closed: all its epochs have finished. */
-void tide_cluster_close_axis(struct tide_cluster *cluster, tide_axis axis,
+/* Notes that another member's axis is closed: all its epochs have finished. False: no memory. */
+bool tide_cluster_close_axis(struct tide_cluster *cluster, tide_axis axis,
                              struct tide_fired *fired);
 /* Sends the message that the writer holds. */
 void tide_cluster_send(struct tide_cluster *cluster, uint32_t to);

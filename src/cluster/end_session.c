@@ -21,7 +21,7 @@ static void fail_mirrors(struct tide_cluster *cluster, const struct tide_failure
 static void tell_loss(struct tide_cluster *cluster, uint32_t rank, const struct tide_failure *why) {
   tide_message_lost(&cluster->writer, cluster->tag, rank, why);
   for (uint32_t i = 0; i < cluster->count; i++)
-    if (i != cluster->rank && i != rank) tide_cluster_send(cluster, i);
+    if (i != cluster->rank) tide_cluster_send(cluster, i); /* also the lost one, if it lives */
 }
 
 /* `told`: what the others are told; `why`: the failure here. */
@@ -77,7 +77,7 @@ static void close_axes_of(struct tide_cluster *cluster, uint32_t rank, struct ti
   struct tide_tree_node *node;
   while ((node = tide_tree_at_least(&cluster->far_axes, first)) &&
          tide_axis_machine(node->key) == rank + 1)
-    tide_cluster_close_axis(cluster, node->key, fired);
+    (void)tide_cluster_close_axis(cluster, node->key, fired); /* it is registered */
 }
 
 void tide_cluster_gone(struct tide_cluster *cluster, uint32_t rank, const char *reason) {
@@ -88,11 +88,13 @@ void tide_cluster_gone(struct tide_cluster *cluster, uint32_t rank, const char *
   bool has_left = member->has_left;
   if (has_left) {
     member->is_gone = true;
+    member->in_flight = 0;
     close_axes_of(cluster, rank, &fired);
   }
   tide_cluster_unlock(cluster);
   tide_fired_run_calls(&fired, cluster->context);
   if (!has_left) tide_cluster_lose(cluster, rank, reason);
+  else cluster->transport.wake(cluster->transport.self); /* this member may wait to leave */
 }
 
 /* ---- leaving ------------------------------------------------------------------------------ */
@@ -121,7 +123,9 @@ static void lose_slow(struct tide_cluster *cluster) {
   tide_text_init(&text, reason, sizeof reason);
   tide_cluster_lock(cluster);
   for (uint32_t i = 0; i < cluster->count && rank == cluster->rank; i++)
-    if (i != rank && (cluster->members[i].in_flight || !cluster->members[i].has_left)) rank = i;
+    if (i != rank && !cluster->members[i].is_gone &&
+        (cluster->members[i].in_flight || !cluster->members[i].has_left))
+      rank = i;
   uint32_t in_flight = cluster->members[rank].in_flight;
   if (rank == cluster->rank)
     tide_text_format(&text, "operations that others follow had not ended when it was to leave");
@@ -132,9 +136,21 @@ static void lose_slow(struct tide_cluster *cluster) {
   tide_cluster_lose(cluster, rank, reason);
 }
 
+/* Also of a timeline that nobody follows each change counts from now on. */
+static void heed_all(struct tide_cluster *cluster) {
+  for (struct tide_link *at = cluster->subjects.next; at != &cluster->subjects; at = at->next) {
+    struct tide_subject *subject = TIDE_CONTAINER(at, struct tide_subject, link);
+    if (subject->is_ignored) (void)tide_exchange(&subject->has_changed, 0u);
+    subject->is_ignored = false;
+  }
+}
+
 void tide_cluster_begin_leave(struct tide_cluster *cluster) {
   tide_cluster_lock(cluster);
-  if (cluster->phase == TIDE_CLUSTER_OPEN) cluster->phase = TIDE_CLUSTER_LEAVING;
+  if (cluster->phase == TIDE_CLUSTER_OPEN) {
+    cluster->phase = TIDE_CLUSTER_LEAVING;
+    heed_all(cluster);
+  }
   tide_cluster_unlock(cluster);
   cluster->transport.wake(cluster->transport.self);
 }
@@ -142,18 +158,17 @@ void tide_cluster_begin_leave(struct tide_cluster *cluster) {
 enum tide_status tide_cluster_leave(struct tide_cluster *cluster, uint64_t deadline) {
   const struct tide_platform *platform = cluster->context->platform;
   tide_cluster_begin_leave(cluster);
-  for (;;) {
+  for (bool is_late = false;;) {
     uint32_t news = tide_load_acquire(&cluster->news);
     tide_cluster_lock(cluster);
     bool is_lost = cluster->is_lost, is_over = cluster->phase == TIDE_CLUSTER_OVER;
     tide_cluster_unlock(cluster);
     if (is_over) return TIDE_OK;
-    if (is_lost) return TIDE_LOST;
-    if (platform->now(platform->self) >= deadline) break;
-    platform->wait(platform->self, &cluster->news, news, deadline);
+    if (is_lost) return is_late ? TIDE_TIMEOUT : TIDE_LOST;
+    is_late = platform->now(platform->self) >= deadline;
+    if (is_late) lose_slow(cluster);
+    else platform->wait(platform->self, &cluster->news, news, deadline);
   }
-  lose_slow(cluster);
-  return TIDE_TIMEOUT;
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */

@@ -25,8 +25,13 @@ static void put_text(struct tide_message_writer *writer, const char *text) {
   put(writer, text, length);
 }
 
+/* Any number may have been given to tide_timeline_fail. */
+static void put_status(struct tide_message_writer *writer, enum tide_status status) {
+  put_number(writer, (unsigned)status < TIDE_STATUS_COUNT ? status : TIDE_FAILED, 4);
+}
+
 static void put_failure(struct tide_message_writer *writer, const struct tide_failure *failure) {
-  put_number(writer, failure->status, 4);
+  put_status(writer, failure->status);
   put_number(writer, (uint32_t)failure->code, 4);
   put_number(writer, failure->sequence, 8);
   put_text(writer, failure->operation);
@@ -77,7 +82,7 @@ void tide_message_state(struct tide_message_writer *writer, uint64_t tag, uint32
   put_number(writer, state->reached, 8);
   put_number(writer, state->fail_from, 8);
   put_number(writer, state->after, 8);
-  put_number(writer, state->status, 4);
+  put_status(writer, state->status);
   put_number(writer, state->cause != NULL, 1);
   if (state->cause) put_failure(writer, state->cause);
   put_number(writer, state->newest.value != 0, 1);
@@ -131,8 +136,7 @@ static void get_text(struct reader *reader, char *text, size_t size) {
   if (length > reader->size - reader->at) return fail(reader, "the message is cut short");
   for (size_t i = 0; i < length; i++) {
     unsigned char byte = reader->bytes[reader->at + i];
-    if (byte < 32 || byte == 127) return fail(reader, "a text is not one line");
-    text[i] = (char)byte;
+    text[i] = byte < 32 || byte == 127 ? '?' : (char)byte; /* one line */
   }
   text[length] = 0;
   reader->at += length;

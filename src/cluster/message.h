@@ -16,7 +16,7 @@
 
 enum tide_message_kind {
   TIDE_MESSAGE_FOLLOW = 1,  /* I want the states of your timeline of this name */
-  TIDE_MESSAGE_FOLLOW_AXIS, /* I want the progress of your axis */
+  TIDE_MESSAGE_FOLLOW_AXIS, /* I want the progress of your axis; TIDE_AXIS_IF_CLOSED: if closed */
   TIDE_MESSAGE_STATE,       /* what a timeline of mine has reached, promised, failed */
   TIDE_MESSAGE_PROGRESS,    /* what has finished of an axis of mine; UINT64_MAX: it is closed */
   TIDE_MESSAGE_LOST,        /* the session has lost a member */
@@ -25,6 +25,9 @@ enum tide_message_kind {
   TIDE_MESSAGE_NOTED,       /* so many timelines of yours have I asked for, up to then */
   TIDE_MESSAGE_BYE          /* I shall tell nothing new; I serve until all have said so */
 };
+
+#define TIDE_AXIS_IF_CLOSED                                                                        \
+  1u /* the epoch of a FOLLOW_AXIS that is answered for a closed axis only */
 
 struct tide_message {
   uint64_t tag;

@@ -8,6 +8,8 @@
  * the last ns. Otherwise the transport's thread does, for several signals in one go. */
 #define TOLD_BY_SIGNALLER 50000u
 
+#define FAR_AXES 256u /* of other members, before it is asked which are closed */
+
 void tide_cluster_send(struct tide_cluster *cluster, uint32_t to) {
   const struct tide_message_writer *writer = &cluster->writer;
   cluster->transport.send(cluster->transport.self, to, writer->bytes, writer->size);
@@ -21,8 +23,8 @@ static struct tide_mirror_record record_of(const struct tide_record_view *view) 
 }
 
 /* Writes the timeline's state, with the promises that the follower does not know yet: of the lowest
- * ones, since it keeps no more, and as many as there is room for. */
-static void write_state(struct tide_cluster *cluster, struct tide_home *home,
+ * ones, since it keeps no more, and as many as there is room for. False: there are more. */
+static bool write_state(struct tide_cluster *cluster, struct tide_home *home,
                         struct tide_follower *follower) {
   struct tide_message_writer *writer = &cluster->writer;
   struct tide_timeline *timeline = home->timeline;
@@ -52,6 +54,7 @@ static void write_state(struct tide_cluster *cluster, struct tide_home *home,
     if (has_room) follower->told = value;
   }
   tide_lock_give(guard);
+  return has_room;
 }
 
 /* ---- progress ----------------------------------------------------------------------- */
@@ -90,20 +93,31 @@ void tide_cluster_free_axis(struct tide_cluster *cluster, struct tide_followed_a
 
 /* ---- to followers --------------------------------------------------------------------- */
 
+static void put_in_line(struct tide_cluster *cluster, struct tide_follower *follower) {
+  struct tide_member *member = &cluster->members[follower->rank];
+  if (follower->is_untold || member->is_gone) return;
+  follower->is_untold = true;
+  follower->next_untold = NULL;
+  *member->last_untold = follower;
+  member->last_untold = &follower->next_untold;
+}
+
 /* Writes and sends the newest state. */
 static void tell_follower(struct tide_cluster *cluster, struct tide_follower *follower) {
   struct tide_subject *subject = follower->subject;
+  bool is_all = true;
   const struct tide_followed_axis *axis = tide_followed_axis_of(subject);
   if (subject->is_axis && axis->told) {
     tide_message_axis(&cluster->writer, cluster->tag, TIDE_MESSAGE_PROGRESS, axis->node.key,
                       axis->told);
   } else if (!subject->is_axis && tide_home_of(subject)->timeline) {
-    write_state(cluster, tide_home_of(subject), follower);
+    is_all = write_state(cluster, tide_home_of(subject), follower);
   } else {
     return; /* there is nothing to tell yet */
   }
   cluster->members[follower->rank].in_flight++;
   tide_cluster_send(cluster, follower->rank);
+  if (!is_all) put_in_line(cluster, follower);
 }
 
 /* Frees a closed axis once all followers know that it is. */
@@ -132,20 +146,14 @@ static void tell_member(struct tide_cluster *cluster, struct tide_member *member
 
 /* Puts the followers of a changed subject in line. */
 static void take_change(struct tide_cluster *cluster, struct tide_subject *subject) {
-  if (!subject->followers) {
+  if (!subject->followers && cluster->phase == TIDE_CLUSTER_OPEN) {
     subject->is_ignored = true; /* the next change does not wake the transport */
     return;
   }
-  tide_store_release(&subject->has_changed, 0u); /* before the state is read */
+  /* Before the state is read. An exchange: axis_advanced looks at both words in the other order. */
+  (void)tide_exchange(&subject->has_changed, 0u);
   if (subject->is_axis) look_at_axis(cluster, tide_followed_axis_of(subject));
-  for (struct tide_follower *at = subject->followers; at; at = at->next) {
-    struct tide_member *member = &cluster->members[at->rank];
-    if (at->is_untold) continue;
-    at->is_untold = true;
-    at->next_untold = NULL;
-    *member->last_untold = at;
-    member->last_untold = &at->next_untold;
-  }
+  for (struct tide_follower *at = subject->followers; at; at = at->next) put_in_line(cluster, at);
 }
 
 /* Takes the changed subjects, in the order of their changes: a follower hears of a promise before
@@ -182,6 +190,21 @@ static void want_axis(struct tide_teller *teller) {
   cluster->transport.wake(cluster->transport.self);
 }
 
+static uint32_t most_far_axes(const struct tide_cluster *cluster) {
+  return cluster->far_count < FAR_AXES / 2 ? FAR_AXES : 2 * cluster->far_count;
+}
+
+/* A home tells of closed axes only if it is asked. It is asked of many axes, so that those of
+ * queues that have gone are forgotten; the next time when twice as many as stay have come. */
+static void ask_what_is_closed(struct tide_cluster *cluster) {
+  for (struct tide_tree_node *at = cluster->far_axes.first; at; at = tide_tree_next(at)) {
+    tide_message_axis(&cluster->writer, cluster->tag, TIDE_MESSAGE_FOLLOW_AXIS, at->key,
+                      TIDE_AXIS_IF_CLOSED);
+    tide_cluster_send(cluster, tide_axis_machine(at->key) - 1u);
+  }
+  cluster->far_most = most_far_axes(cluster);
+}
+
 void tide_cluster_note_axis(struct tide_cluster *cluster, tide_axis number,
                             struct tide_fired *fired) {
   struct tide_tracker *tracker = cluster->context->tracker;
@@ -190,15 +213,21 @@ void tide_cluster_note_axis(struct tide_cluster *cluster, tide_axis number,
   if (machine == cluster->rank + 1 || (known && known->key == number)) return;
   if (tide_tracker_epoch(tracker, number) == UINT64_MAX) return; /* it is closed */
   if (cluster->members[machine - 1].is_gone) {
-    tide_cluster_close_axis(cluster, number, fired);
+    (void)tide_cluster_close_axis(cluster, number, fired);
     return;
   }
   struct tide_far_axis *axis = tide_alloc(cluster->context->allocator, 1, sizeof *axis);
   if (!axis) return; /* the next record that lists it notes it */
   axis->cluster = cluster;
   axis->teller.ask = want_axis;
+  axis->node.key = number;
+  if (!tide_tracker_set_teller(tracker, number, &axis->teller)) { /* no memory to register it */
+    tide_free(cluster->context->allocator, axis, 1, sizeof *axis);
+    return;
+  }
   (void)tide_tree_insert(&cluster->far_axes, &axis->node, number);
-  tide_tracker_set_teller(tracker, number, &axis->teller);
+  if (++cluster->far_count > FAR_AXES && cluster->far_count > cluster->far_most)
+    ask_what_is_closed(cluster);
 }
 
 void tide_cluster_ask_for_axes(struct tide_cluster *cluster) {
@@ -211,6 +240,8 @@ void tide_cluster_ask_for_axes(struct tide_cluster *cluster) {
 }
 
 void tide_cluster_free_far_axis(struct tide_cluster *cluster, struct tide_far_axis *axis) {
+  cluster->far_count--;
+  cluster->far_most = most_far_axes(cluster);
   tide_tree_remove(&cluster->far_axes, &axis->node);
   tide_free(cluster->context->allocator, axis, 1, sizeof *axis);
 }
@@ -236,9 +267,9 @@ static bool is_settled(struct tide_cluster *cluster) {
   if (tide_load_acquire(&cluster->changed)) return false;
   for (uint32_t i = 0; i < cluster->count; i++) {
     const struct tide_member *member = &cluster->members[i];
+    if (i == cluster->rank || member->is_gone) continue;
     if (member->in_flight || member->first_untold) return false;
-    if (i != cluster->rank && (!member->has_noted || member->asked < member->asked_all))
-      return false;
+    if (!member->has_noted || member->asked < member->asked_all) return false;
   }
   for (struct tide_link *at = cluster->subjects.next; at != &cluster->subjects; at = at->next) {
     struct tide_subject *subject = TIDE_CONTAINER(at, struct tide_subject, link);

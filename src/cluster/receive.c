@@ -51,12 +51,22 @@ static struct tide_followed_axis *need_axis(struct tide_cluster *cluster, tide_a
   return followed;
 }
 
+static void tell_closed(struct tide_cluster *cluster, uint32_t to, tide_axis axis) {
+  tide_message_axis(&cluster->writer, cluster->tag, TIDE_MESSAGE_PROGRESS, axis, UINT64_MAX);
+  cluster->members[to].in_flight++;
+  tide_cluster_send(cluster, to);
+}
+
 static const char *take_follow_axis(struct tide_cluster *cluster, uint32_t from) {
   tide_axis axis = cluster->message.axis;
   uint64_t given;
   if (tide_axis_machine(axis) != cluster->rank + 1) return "it follows an axis that is not mine";
   if (!tide_tracker_given(cluster->context->tracker, axis, &given))
     return "it follows an axis that I have not given out";
+  if (cluster->message.epoch == TIDE_AXIS_IF_CLOSED) {
+    if (given == UINT64_MAX) tell_closed(cluster, from, axis);
+    return NULL;
+  }
   struct tide_followed_axis *followed = need_axis(cluster, axis);
   if (!followed || !add_follower(&followed->subject, from, 0))
     return "there is no memory for what it follows";
@@ -123,14 +133,16 @@ static struct tide_tracker_axis *find_far_axis(struct tide_cluster *cluster, tid
   return tide_tracker_find(tracker, number);
 }
 
-void tide_cluster_close_axis(struct tide_cluster *cluster, tide_axis number,
+bool tide_cluster_close_axis(struct tide_cluster *cluster, tide_axis number,
                              struct tide_fired *fired) {
   struct tide_tracker_axis *axis = find_far_axis(cluster, number);
+  if (!axis && tide_tracker_epoch(cluster->context->tracker, number) != UINT64_MAX) return false;
   struct tide_tree_node *noted = tide_tree_at_least(&cluster->far_axes, number);
   if (axis) tide_tracker_close_collect(cluster->context->tracker, axis, fired);
-  if (!noted || noted->key != number) return;
+  if (!noted || noted->key != number) return true;
   tide_cluster_ask_for_axes(cluster); /* this one may be wanted */
   tide_cluster_free_far_axis(cluster, TIDE_CONTAINER(noted, struct tide_far_axis, node));
+  return true;
 }
 
 static const char *take_progress(struct tide_cluster *cluster, uint32_t from,
@@ -138,8 +150,8 @@ static const char *take_progress(struct tide_cluster *cluster, uint32_t from,
   const struct tide_message *message = &cluster->message;
   if (tide_axis_machine(message->axis) != from + 1) return "progress of another machine's axis";
   if (message->epoch == UINT64_MAX) {
-    tide_cluster_close_axis(cluster, message->axis, fired);
-    return NULL;
+    bool is_closed = tide_cluster_close_axis(cluster, message->axis, fired);
+    return is_closed ? NULL : "there is no memory for its axis";
   }
   struct tide_tracker_axis *axis = find_far_axis(cluster, message->axis);
   if (axis) tide_tracker_advance_collect(cluster->context->tracker, axis, message->epoch, fired);
@@ -232,7 +244,9 @@ void tide_cluster_receive(struct tide_cluster *cluster, uint32_t from, const voi
     return;
   }
   tide_fired_init(&fired);
+  uint64_t now = cluster->context->platform->now(cluster->context->platform->self);
   tide_cluster_lock(cluster);
+  cluster->members[from].heard_at = now;
   if (!cluster->is_lost && cluster->phase != TIDE_CLUSTER_OVER) {
     wrong = take(cluster, from, &fired, &diag);
     if (!wrong) acknowledge(cluster, from);

@@ -25,11 +25,12 @@
  *
  * Loss. A loss is final: the first verdict of any member wins. Under the session's lock, in
  * this order: the session falls silent (it sends nothing but LOST, and takes nothing in); the
- * mirrors fail with TIDE_LOST and the lost member's name; all others are told. Then the axes of
- * others are severed, and the waiters run. An operation that has failed is no loss.
+ * mirrors fail with TIDE_LOST and the lost member's name; all others are told, also the lost one,
+ * if it lives. Then the axes of others are severed, and the waiters run. An operation that has
+ * failed is no loss.
  *
- * Transport. It carries whole messages, in any order, and may carry one twice; a message that does
- * not arrive is a loss. It says when a member is gone.
+ * Transport. It carries whole messages, each once, in any order; a message that does not arrive is
+ * a loss. It says when a member is gone.
  *
  * Ownership. The session keeps the memory of home timelines and an owner of each mirror. It is
  * destroyed before its context.
@@ -48,7 +49,8 @@ struct tide_transport {
   void *self;
   /* Sends a copy of the bytes to a member. Does not block. The session's lock is held. */
   void (*send)(void *self, uint32_t to, const void *bytes, size_t size);
-  /* Has the transport's thread call tide_cluster_tell soon. Any thread; no lock is held. */
+  /* Has the transport's thread call tide_cluster_tell soon. Any thread, which may hold the
+   * tracker's or the scheduler's lock: it takes none. */
   void (*wake)(void *self);
   /* Ends the transport: when it has returned, no call of the session is in progress or begins, and
    * send and wake do nothing. NULL: nothing is to be ended. */

@@ -90,6 +90,7 @@ static void make_record(struct tide_instance *instance) {
   }
   tide_frontier_raise(all, collective->position.axis, instance->number, &eviction);
   tide_frontier_copy(instance->record, all, &eviction);
+  if (collective->tracked) tide_tracker_give(collective->tracked, instance->number);
   instance->recorded = true;
 }
 

@@ -443,7 +443,8 @@ void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
 
 void tide_op_unreserve(struct tide_op *op) {
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
-    if (signal->record.state == TIDE_RECORD_RESERVED) tide_timeline_unreserve(&signal->record);
+    if (signal->record.state == TIDE_RECORD_RESERVED)
+      tide_timeline_unreserve(&signal->record, &op->queue->sched->fired);
 }
 
 /* Drops all that a held operation awaits, so that its end depends on its place alone. Its waits

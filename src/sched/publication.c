@@ -21,7 +21,7 @@ static void publish_operation(struct tide_queue *queue, struct tide_op *op) {
   if (queue->failure.cause) tide_channel_stop_behind(op);
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     if (op->status) {
-      tide_timeline_withdraw(&signal->record);
+      tide_timeline_withdraw(&signal->record, &sched->fired);
       tide_op_break_signal(op, signal);
     } else if (!tide_timeline_reach(&signal->record, op->queue->position.axis, epoch,
                                     tide_queue_record(queue, epoch), &sched->fired))

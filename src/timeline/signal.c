@@ -213,12 +213,13 @@ bool tide_timeline_reserve(struct tide_record *record, uint64_t value) {
   return is_new;
 }
 
-void tide_timeline_unreserve(struct tide_record *record) {
+void tide_timeline_unreserve(struct tide_record *record, struct tide_fired *fired) {
   struct tide_timeline *timeline = record->timeline;
   TIDE_ASSERT(record->state == TIDE_RECORD_RESERVED);
   tide_tree_remove(&timeline->reserved, &record->node);
   tide_timeline_refresh(timeline);
   record->state = TIDE_RECORD_IDLE;
+  tell_change(timeline, fired);
 }
 
 void tide_timeline_promise(struct tide_record *record, uint64_t value, struct tide_fired *fired) {
@@ -235,21 +236,27 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
   tell_change(timeline, fired);
 }
 
-void tide_timeline_withdraw(struct tide_record *record) {
+static inline void withdraw(struct tide_record *record) {
   if (record->state != TIDE_RECORD_PENDING) return;
   tide_tree_remove(&record->timeline->pending, &record->node);
   record->state = TIDE_RECORD_IDLE;
   limit_host(record->timeline);
 }
 
+void tide_timeline_withdraw(struct tide_record *record, struct tide_fired *fired) {
+  withdraw(record);
+  tell_change(record->timeline, fired);
+}
+
 bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t epoch,
                          const struct tide_frontier *frontier, struct tide_fired *fired) {
   struct tide_timeline *timeline = record->timeline;
   uint64_t value = record->node.key;
-  tide_timeline_withdraw(record);
+  withdraw(record);
   bool up = value > timeline->reached.value;
   if (tide_timeline_has_failed(timeline, value)) {
     up = true; /* failed before: no value is reached, no failure is new */
+    tell_change(timeline, fired);
   } else if (!up) {
     tide_timeline_fail_locked(timeline, value, TIDE_VALUE, NULL, fired);
   } else {

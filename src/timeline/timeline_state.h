@@ -265,7 +265,7 @@ bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t
 /* Reserves a value that a held operation will signal. Pending and reserved values of one timeline
  * are unique: false if the value is taken. */
 bool tide_timeline_reserve(struct tide_record *record, uint64_t value);
-void tide_timeline_unreserve(struct tide_record *record);
+void tide_timeline_unreserve(struct tide_record *record, struct tide_fired *fired);
 /* Makes the value pending: an operation that entered will signal it. Takes off the waiters for a
  * promise. */
 void tide_timeline_promise(struct tide_record *record, uint64_t value, struct tide_fired *fired);
@@ -275,7 +275,7 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
 bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t epoch,
                          const struct tide_frontier *frontier, struct tide_fired *fired);
 /* Makes a pending record idle. */
-void tide_timeline_withdraw(struct tide_record *record);
+void tide_timeline_withdraw(struct tide_record *record, struct tide_fired *fired);
 /* Breaks a record: its signal will not come, though the record may stay pending for a while. Fails
  * the timeline from just above the newest value below it that is reached, pending or reserved.
  * Changes nothing if values end one by one: then the promiser breaks the value alone. */

@@ -1,9 +1,10 @@
 /* One system: a buffer whose life crosses every part, through public headers only.
  *
  *   disk queue          reads a file into `tile` (shared memory)        read = 1
- *        |                                                              slot 0 = 1, with its record
- *   partner, a process  promised a point before; sums what was read     slot 1 = 1, with its record
- *        |              into the tile, keeps the promise by a service's point
+ *        |
+ *   partner, a process  follows `read` in a session; sums what was      partner = 1, which the
+ *        |              read into the tile, and keeps a promise, a      leader follows
+ *        |              service's point
  *   consumer, a thread  just loads: its page fault ends with that value taken = 1
  *        |
  *   right queue         runs a kernel that writes the tile              window = 1 … 12, its
@@ -14,7 +15,7 @@
  *
  * What is proved. The reuse is *known*: implied by the frontier, also while the tile is still being
  * written. That frontier lists the axes of the disk, the partner, the consumer and the kernel,
- * which it can only have from the records that crossed the ring, the process boundary, the fault
+ * which it can only have from the records that crossed the ring, the session, the fault
  * and the kernel's window. And it is true:
  * every touch of the tile notes when it was, and all were over before the next owner began. Where
  * one link loses its knowledge (the partner's record crosses as external, or the consumer's
@@ -34,10 +35,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEASE 77u /* of the axes: the leader hands them out, to the partner, too */
 #define TILE ((size_t)1 << 20)
 
-enum { READ_SLOT, PARTNER_SLOT, SLOTS };
 enum how { EARLY, LATE, NO_RECORD, NO_IMPORT };
 
 static void must(enum tide_status status, const char *what) {
@@ -53,10 +52,9 @@ static void need(bool good, const char *what) {
 
 /* What both processes see. */
 struct common {
-  unsigned char *tile, *region;
-  size_t region_size;
-  char socket[64];
-  int pair[2]; /* the leader's end, the partner's end */
+  unsigned char *tile;
+  char socket[64], meeting[64]; /* of the service; of the session */
+  int pair[2];                  /* the leader's end, the partner's end */
 };
 
 /* A clock that goes up with every look: who was when. */
@@ -81,56 +79,85 @@ static uint64_t sum_of(const unsigned char *bytes, size_t size) {
 
 /* ---- the partner: another process -------------------------------------------------- */
 
-struct greeting {
-  tide_axis axis; /* of the leader's lease: the partner's own */
-};
 struct promise {
   struct tide_token token;
   uint64_t value;
+  tide_axis axis; /* the partner's own */
 };
 
-static void attach(struct tide_shared *shared, const struct common *common) {
-  struct tide_shared_params params = {.struct_size = sizeof params,
-                                      .platform = tide_platform_linux(),
-                                      .writable = true,
-                                      .lease = LEASE};
-  must(tide_shared_attach(shared, common->region, common->region_size, &params), "attach");
+static tide_axis new_axis(struct tide_context *context) {
+  tide_axis axis;
+  must(tide_lease_take(tide_context_lease(context), TIDE_DOMAIN_HOST, &axis), "axis");
+  must(tide_tracker_register(tide_context_tracker(context), axis), "register");
+  return axis;
 }
 
-static void be_partner(const struct common *common) {
+static struct tide_cluster *join(struct tide_context *context, const struct common *common,
+                                 uint32_t rank) {
+  struct tide_cluster *cluster;
+  struct tide_diag diag = {.text = ""};
+  struct tide_cluster_params params = {
+      .struct_size = sizeof params, .path = common->meeting, .rank = rank, .count = 2};
+  must(tide_cluster_join(context, &params, &cluster, &diag), diag.text);
+  return cluster;
+}
+
+/* With a history, the records of what is no operation list all that it knew, too. */
+static struct tide_timeline *publish(struct tide_context *context, struct tide_cluster *cluster,
+                                     const char *name) {
+  struct tide_timeline *timeline;
+  struct tide_timeline_params params = {
+      .struct_size = sizeof params, .scope = TIDE_SCOPE_SYSTEM, .history = 16};
+  must(tide_timeline_create(context, &params, &timeline), name);
+  must(tide_cluster_publish(cluster, name, timeline), name);
+  return timeline;
+}
+
+/* Sums what was read, and signals that with what it knows. */
+static void sum_up(const struct common *common, struct tide_timeline *read, enum how how,
+                   struct tide_timeline *summed, tide_axis axis, struct span *span) {
+  struct tide_record_info info;
+  TIDE_FRONTIER_STORAGE(known, 16);
+  must(tide_timeline_wait(read, 1, soon()), "the read");
+  span->begin = now();
+  tide_frontier_init(&known.frontier, 16);
+  must(tide_timeline_frontier_at(read, 1, &known.frontier, &info), "its record");
+  need(!info.external && !known.frontier.tainted, "what the read knows");
+  uint64_t sum = sum_of(common->tile, TILE - sizeof sum);
+  memcpy(common->tile + TILE - sizeof sum, &sum, sizeof sum);
+  span->end = now();
+  struct tide_position position = {.axis = axis, .frontier = &known.frontier};
+  must(tide_timeline_signal(summed, 1, how == NO_RECORD ? NULL : &position), "signal");
+}
+
+static void be_partner(const struct common *common, enum how how) {
+  struct tide_context *context;
   struct tide_session *session;
   struct tide_session_params params = {
       .struct_size = sizeof params, .socket = common->socket, .label = "partner"};
+  struct tide_timeline *read;
   struct tide_point timeline, point;
-  struct greeting greeting;
   struct promise promise = {0};
-  struct tide_shared shared;
-  TIDE_FRONTIER_STORAGE(known, 16);
+  struct span span;
   int end = common->pair[1];
+  must(tide_context_create(NULL, &context), "context");
+  struct tide_cluster *cluster = join(context, common, 1);
+  struct tide_timeline *summed = publish(context, cluster, "summed");
+  must(tide_cluster_follow(cluster, 0, "read", &read), "read");
   must(tide_session_connect(&params, &session, NULL), "the partner's session");
   must(tide_session_create_future(session, NULL, &timeline), "a timeline");
   must(tide_session_promise(session, timeline, 0, &point), "a promise");
   must(tide_session_grant(session, timeline, TIDE_RIGHT_WAIT, &promise.token), "a token");
   promise.value = point.value;
-  need(read(end, &greeting, sizeof greeting) == sizeof greeting, "greeting");
+  promise.axis = new_axis(context);
   need(write(end, &promise, sizeof promise) == sizeof promise, "promise");
-  attach(&shared, common);
-  must(tide_shared_wait(&shared, READ_SLOT, 1, 1, soon()), "the read");
-  struct span span = {.begin = now()};
-  struct tide_record_info info;
-  tide_frontier_init(&known.frontier, 16);
-  must(tide_shared_record(&shared, READ_SLOT, 1, 1, &known.frontier, &info), "its record");
-  need(!info.external && !known.frontier.tainted, "what the read knows");
-  uint64_t sum = sum_of(common->tile, TILE - sizeof sum);
-  memcpy(common->tile + TILE - sizeof sum, &sum, sizeof sum);
-  span.end = now();
-  tide_frontier_raise(&known.frontier, greeting.axis, 1, NULL);
-  must(tide_shared_open(&shared, PARTNER_SLOT, 1, 0), "its slot");
-  must(tide_shared_signal(&shared, PARTNER_SLOT, 1, &known.frontier, greeting.axis, 1), "signal");
+  sum_up(common, read, how, summed, promise.axis, &span);
   must(tide_session_fulfil(session, point), "the promise");
   need(write(end, &span, sizeof span) == sizeof span, "span");
   must(tide_session_sync(session, soon()), "sync");
   tide_session_close(session);
+  must(tide_cluster_leave(cluster, soon()), "leave");
+  tide_context_destroy(context);
 }
 
 /* ---- the leader ------------------------------------------------------------------------ */
@@ -145,7 +172,7 @@ struct leader {
   struct tide_mods_run *kernel;
   struct tide_pool *pool;
   struct tide_medium *medium;
-  struct tide_shared shared;
+  struct tide_cluster *cluster;
   struct tide_session *session;
   tide_axis partner_axis, consumer_axis;
   struct span touches[TOUCHES];
@@ -238,20 +265,19 @@ static const struct tide_body_class runs = {.name = "kernel", .host = run_kernel
 
 static void open_all(struct leader *leader) {
   must(tide_context_create(NULL, &leader->context), "context");
+  leader->cluster = join(leader->context, leader->common, 0);
   must(tide_cpu_open(leader->context, NULL, &leader->cpu_device), "cpu");
   must(tide_file_open(leader->context, NULL, &leader->file_device), "file");
   must(tide_queue_create(leader->file_device, NULL, &leader->disk), "disk");
   must(tide_queue_create(leader->cpu_device, NULL, &leader->right), "right");
   must(tide_queue_create(leader->cpu_device, NULL, &leader->last), "last");
-  /* With a history, the records of what is no operation list all that it knew, too. */
   struct tide_timeline_params timeline = {.struct_size = sizeof timeline, .history = 16};
-  must(tide_timeline_create(leader->context, &timeline, &leader->read), "read");
-  must(tide_timeline_create(leader->context, &timeline, &leader->partner), "partner");
+  leader->read = publish(leader->context, leader->cluster, "read");
+  must(tide_cluster_follow(leader->cluster, 1, "summed", &leader->partner), "partner");
   must(tide_timeline_create(leader->context, &timeline, &leader->taken), "taken");
   must(tide_timeline_create(leader->context, &timeline, &leader->window), "window");
   struct tide_medium_params medium = {.struct_size = sizeof medium, .pages = 1024};
   must(tide_medium_create(leader->context, &medium, &leader->medium), "medium");
-  attach(&leader->shared, leader->common);
 }
 
 static void *one_block(void *self, size_t size) {
@@ -276,39 +302,6 @@ static void read_in(struct leader *leader, struct tide_buffer *tile) {
                                      .signals = &done,
                                      .signal_count = 1};
   must(tide_queue_submit(leader->disk, &operation, NULL, NULL), "submit the read");
-}
-
-/* What the ring has signalled is carried to the partner, with all that it knows. */
-static void hand_over(struct leader *leader) {
-  TIDE_FRONTIER_STORAGE(known, 16);
-  struct tide_record_info info;
-  tide_frontier_init(&known.frontier, 16);
-  must(tide_timeline_wait(leader->read, 1, soon()), "the read");
-  leader->touches[BY_DISK].end = now();
-  must(tide_timeline_frontier_at(leader->read, 1, &known.frontier, &info), "what it knows");
-  must(tide_shared_signal(&leader->shared, READ_SLOT, 1, &known.frontier, info.axis, info.epoch),
-       "the slot");
-}
-
-/* The partner's signal becomes ours: with its record, which stands for its past here, too. */
-static void take_over(struct leader *leader) {
-  TIDE_FRONTIER_STORAGE(known, 16);
-  struct tide_record_info info;
-  tide_frontier_init(&known.frontier, 16);
-  must(tide_shared_wait(&leader->shared, PARTNER_SLOT, 1, 1, soon()), "the partner");
-  must(tide_shared_record(&leader->shared, PARTNER_SLOT, 1, 1, &known.frontier, &info),
-       "its record");
-  need(info.axis == leader->partner_axis && info.epoch == 1, "the partner's own axis");
-  struct tide_position position = {.axis = info.axis, .frontier = &known.frontier};
-  must(tide_timeline_signal(leader->partner, 1, leader->how == NO_RECORD ? NULL : &position),
-       "partner");
-}
-
-static tide_axis new_axis(struct leader *leader) {
-  tide_axis axis;
-  must(tide_lease_take(tide_context_lease(leader->context), TIDE_DOMAIN_HOST, &axis), "axis");
-  must(tide_tracker_register(tide_context_tracker(leader->context), axis), "register");
-  return axis;
 }
 
 /* Plain code that loads: where the page is missing, the fault ends when `partner` is 1. */
@@ -388,6 +381,7 @@ static bool free_and_ask_again(struct leader *leader, struct tide_buffer *tile) 
 }
 
 static void close_all(struct leader *leader) {
+  must(tide_cluster_leave(leader->cluster, soon()), "leave");
   tide_session_close(leader->session);
   tide_medium_destroy(leader->medium);
   tide_queue_destroy(leader->disk);
@@ -397,7 +391,7 @@ static void close_all(struct leader *leader) {
   tide_device_close(leader->file_device);
   must(tide_pool_destroy(leader->pool), "the pool is empty");
   tide_timeline_destroy(leader->read);
-  tide_timeline_destroy(leader->partner);
+  tide_timeline_release(leader->partner);
   tide_timeline_destroy(leader->taken);
   tide_mods_run_destroy(leader->kernel);
   tide_timeline_destroy(leader->window);
@@ -410,14 +404,13 @@ static void close_all(struct leader *leader) {
 static struct tide_point meet(struct leader *leader) {
   struct tide_session_params params = {
       .struct_size = sizeof params, .socket = leader->common->socket, .label = "leader"};
-  struct greeting greeting = {.axis = leader->partner_axis = new_axis(leader)};
   struct promise promise;
   struct tide_point point;
   int end = leader->common->pair[0];
   must(tide_session_connect(&params, &leader->session, NULL), "the leader's session");
-  need(write(end, &greeting, sizeof greeting) == sizeof greeting, "greeting");
   need(recv(end, &promise, sizeof promise, MSG_WAITALL) == sizeof promise, "promise");
   must(tide_session_redeem(leader->session, &promise.token, &point), "the token");
+  leader->partner_axis = promise.axis;
   point.value = promise.value;
   return point;
 }
@@ -449,7 +442,6 @@ static bool lead(const struct common *common, enum how how, int input) {
   sem_init(&leader.asked, 0, 0);
   sem_init(&leader.ran, 0, 0);
   open_all(me);
-  must(tide_shared_open(&leader.shared, READ_SLOT, 1, 0), "the leader's slot");
   must(tide_pool_create(leader.context, &pool, &leader.pool), "pool");
   struct tide_point promised = meet(me);
   must(tide_queue_alloc(leader.disk, leader.pool, TILE, "tile", &tile), "the tile");
@@ -459,7 +451,7 @@ static bool lead(const struct common *common, enum how how, int input) {
   request.tags[0] = (struct tide_tag){leader.partner, 1};
   must(tide_medium_request(leader.medium, &request, 1), "request");
   struct consumer consumer = {me, &request};
-  leader.consumer_axis = new_axis(me);
+  leader.consumer_axis = new_axis(leader.context);
   need(pthread_create(&thread, NULL, consume, &consumer) == 0, "thread");
   struct tide_wait after_taken = {leader.taken, 1};
   load_kernel(me, tile);
@@ -468,9 +460,10 @@ static bool lead(const struct common *common, enum how how, int input) {
   touch(me, leader.last, NULL, BY_NEXT, after, 2);
   read_in(me, tile);
 
-  hand_over(me);
+  must(tide_timeline_wait(leader.read, 1, soon()), "the read");
+  /* When the kernel ended the read, nobody notes; the partner may hear of it before this thread. */
+  leader.touches[BY_DISK].end = leader.touches[BY_DISK].begin;
   must(tide_session_wait(leader.session, promised, soon()), "the partner's promise");
-  take_over(me);
   need(recv(common->pair[0], &leader.touches[BY_PARTNER], sizeof(struct span), MSG_WAITALL) ==
            sizeof(struct span),
        "when the partner was");
@@ -528,21 +521,18 @@ static void *shared_memory(size_t size) {
 
 static bool run(enum how how) {
   struct common common = {.tile = shared_memory(TILE)};
-  struct tide_shared_shape shape = {.count = SLOTS, .records = 4, .capacity = 16};
   char folder[] = "/tmp/tidemark-one-XXXXXX";
   int status;
   need(mkdtemp(folder) != NULL, folder);
   snprintf(common.socket, sizeof common.socket, "%s/socket", folder);
-  common.region_size = tide_shared_size(&shape);
-  common.region = shared_memory(common.region_size);
-  must(tide_shared_format(common.region, common.region_size, &shape), "region");
+  snprintf(common.meeting, sizeof common.meeting, "%s/meeting", folder);
   need(socketpair(AF_UNIX, SOCK_STREAM, 0, common.pair) == 0, "socketpair");
   int input = make_input(folder);
   pid_t service = start_service(&common), partner = fork();
   need(partner >= 0, "fork");
   if (partner == 0) {
     close(common.pair[0]);
-    be_partner(&common);
+    be_partner(&common, how);
     _exit(0);
   }
   close(common.pair[1]);
@@ -558,7 +548,6 @@ static bool run(enum how how) {
   close(common.pair[0]);
   close(input);
   munmap(common.tile, TILE);
-  munmap(common.region, common.region_size);
   return is_known;
 }
 

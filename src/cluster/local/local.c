@@ -189,11 +189,12 @@ static bool fall_asleep(struct local *local) {
 static void local_main(void *argument) {
   struct local *local = argument;
   struct epoll_event events[EVENTS];
-  while (!tide_load_acquire(&local->ends)) {
+  for (;;) {
     if (tide_exchange(&local->state, (uint32_t)AWAKE) == RUNG) {
       tide_cluster_tell(local->cluster);
       end_lost_peers(local);
     }
+    if (tide_load_acquire(&local->ends)) return; /* it was set before the thread was woken */
     if (!fall_asleep(local)) continue;
     int count = epoll_wait(local->epoll, events, EVENTS, -1);
     uint32_t expected = ASLEEP;
@@ -281,9 +282,14 @@ static enum tide_status open_session(struct tide_context *context, struct tide_m
     local_free(local);
     return status;
   }
-  *out_cluster = local->cluster;
+  struct tide_cluster *cluster = local->cluster;
   status = platform->spawn(platform->self, "tide-cluster", local_main, local, &local->thread);
-  if (status != TIDE_OK) tide_cluster_destroy(*out_cluster);
+  if (status == TIDE_OK) {
+    *out_cluster = cluster;
+    return TIDE_OK;
+  }
+  cluster->phase = TIDE_CLUSTER_OVER; /* it has not begun: nothing is lost, no axis is severed */
+  tide_cluster_destroy(cluster);
   return status;
 }
 
@@ -320,6 +326,10 @@ enum tide_status tide_cluster_join(struct tide_context *context,
   status = check(context, &own, diag);
   if (status == TIDE_OK) status = tide_meet(&own, &meeting, diag);
   if (status != TIDE_OK) return status;
+  if (!is_fresh(context->lease)) {
+    tide_meeting_close(&meeting);
+    return tide_diag_set(diag, TIDE_BUSY, "the context got a queue while its session met");
+  }
   context->lease->machine = (uint16_t)(own.rank + 1);
   status = open_session(context, &meeting, out_cluster);
   if (status == TIDE_OK) return TIDE_OK;

@@ -86,7 +86,10 @@ struct host {
   const char *path;
   uint64_t deadline;
   int listener;
-  int strangers[STRANGERS]; /* connections without a hello */
+  struct stranger {
+    int socket;
+    struct tide_peer peer;
+  } strangers[STRANGERS]; /* connections without a hello */
   uint32_t stranger_count;
 };
 
@@ -104,22 +107,24 @@ static bool is_complete(const struct tide_meeting *meeting) {
   return true;
 }
 
-static void accept_stranger(struct host *host) {
+/* False: there are no descriptors. */
+static bool accept_stranger(struct host *host) {
   int socket = accept4(host->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (socket < 0) return;
-  if (tide_peer_of(socket).uid == geteuid()) {
-    host->strangers[host->stranger_count++] = socket;
-    return;
+  if (socket < 0) return errno != EMFILE && errno != ENFILE;
+  struct tide_peer peer = tide_peer_of(socket);
+  if (peer.uid == geteuid()) {
+    host->strangers[host->stranger_count++] = (struct stranger){socket, peer};
+    return true;
   }
   refuse(socket, host->meeting, TIDE_DENIED, "the session is another user's");
   close(socket);
+  return true;
 }
 
 /* Seats the member, or returns why not. */
-static const char *seat(struct host *host, int socket, const struct greeting *hello, char *text,
-                        size_t size) {
+static const char *seat(struct host *host, const struct stranger *stranger,
+                        const struct greeting *hello, char *text, size_t size) {
   struct tide_meeting *meeting = host->meeting;
-  struct tide_peer peer = tide_peer_of(socket);
   char label[TIDE_LABEL_SIZE];
   if (hello->kind != HELLO) return "a hello was expected";
   if (hello->count != meeting->count || !hello->rank || hello->rank >= meeting->count) {
@@ -132,32 +137,33 @@ static const char *seat(struct host *host, int socket, const struct greeting *he
     snprintf(text, size, "rank %u has come already (%s)", hello->rank, met->name);
     return text;
   }
-  if (tide_peer_watch(&peer, &met->process) != TIDE_OK) return "its process cannot be watched";
-  met->socket = socket;
+  if (tide_peer_watch(&stranger->peer, &met->process) != TIDE_OK)
+    return "its process cannot be watched";
+  met->socket = stranger->socket;
   tide_label_copy(label, hello->text);
-  write_name(met->name, label, peer.pid);
+  write_name(met->name, label, stranger->peer.pid);
   return NULL;
 }
 
 /* Reads a stranger's hello. True: it is no stranger any more, or is gone. */
-static bool hear_stranger(struct host *host, int socket) {
+static bool hear_stranger(struct host *host, const struct stranger *stranger) {
   struct greeting hello;
   char text[160];
-  enum tide_status status = receive(socket, &hello, NULL);
+  enum tide_status status = receive(stranger->socket, &hello, NULL);
   if (status == TIDE_BUSY) return false;
-  const char *wrong = status == TIDE_OK         ? seat(host, socket, &hello, text, sizeof text)
+  const char *wrong = status == TIDE_OK         ? seat(host, stranger, &hello, text, sizeof text)
                       : status == TIDE_MISMATCH ? "another version of the library"
                                                 : "a hello was expected";
   if (!wrong) return true;
-  refuse(socket, host->meeting, TIDE_DENIED, wrong);
-  close(socket);
+  refuse(stranger->socket, host->meeting, TIDE_DENIED, wrong);
+  close(stranger->socket);
   return true;
 }
 
 static void hear_strangers(struct host *host) {
   uint32_t left = 0;
   for (uint32_t i = 0; i < host->stranger_count; i++)
-    if (!hear_stranger(host, host->strangers[i])) host->strangers[left++] = host->strangers[i];
+    if (!hear_stranger(host, &host->strangers[i])) host->strangers[left++] = host->strangers[i];
   host->stranger_count = left;
 }
 
@@ -167,28 +173,28 @@ static void unseat(struct tide_met *met) {
   close_one(&met->process);
 }
 
-/* Waits for something to happen, and takes it in. False: the deadline has passed. */
-static bool hear_once(struct host *host) {
+/* Waits for something to happen, and takes it in. TIDE_TIMEOUT, TIDE_FULL. */
+static enum tide_status hear_once(struct host *host) {
   struct pollfd polled[1 + STRANGERS + TIDE_CLUSTER_MEMBERS_MAX];
   struct tide_meeting *meeting = host->meeting;
   nfds_t count = 0;
   bool has_room = host->stranger_count < STRANGERS;
   polled[count++] = (struct pollfd){has_room ? host->listener : -1, POLLIN, 0};
   for (uint32_t i = 0; i < host->stranger_count; i++)
-    polled[count++] = (struct pollfd){host->strangers[i], POLLIN, 0};
+    polled[count++] = (struct pollfd){host->strangers[i].socket, POLLIN, 0};
   nfds_t first = count;
   for (uint32_t i = 1; i < meeting->count; i++)
     polled[count++] = (struct pollfd){meeting->members[i].socket, POLLRDHUP, 0};
   int ready = poll(polled, count, ms_until(host->deadline));
-  if (ready < 0 && errno != EINTR) return false;
+  if (ready < 0 && errno != EINTR) return TIDE_FULL;
   if (ready > 0) {
     for (uint32_t i = 1; i < meeting->count; i++)
       if (polled[first + i - 1].revents) unseat(&meeting->members[i]);
     hear_strangers(host);
-    if (polled[0].revents) accept_stranger(host);
+    if (polled[0].revents && !accept_stranger(host)) return TIDE_FULL;
     hear_strangers(host);
   }
-  return tide_service_now() < host->deadline;
+  return tide_service_now() < host->deadline ? TIDE_OK : TIDE_TIMEOUT;
 }
 
 static enum tide_status time_out(struct host *host, struct tide_diag *diag) {
@@ -251,11 +257,15 @@ static enum tide_status introduce_all(const struct host *host) {
 
 static enum tide_status gather(struct host *host, struct tide_diag *diag) {
   struct tide_meeting *meeting = host->meeting;
-  while (!is_complete(meeting))
-    if (!hear_once(host)) return time_out(host, diag);
+  enum tide_status status = TIDE_OK;
+  while (!is_complete(meeting) && status == TIDE_OK) status = hear_once(host);
+  if (status == TIDE_TIMEOUT && !is_complete(meeting)) return time_out(host, diag);
+  if (status == TIDE_FULL)
+    return tide_diag_set(diag, TIDE_FULL, "%s: no descriptors are left", host->path);
   if (getrandom(&meeting->tag, sizeof meeting->tag, 0) != sizeof meeting->tag)
     return tide_diag_set(diag, TIDE_IO, "getrandom: %s", strerror(errno));
-  enum tide_status status = introduce_all(host);
+  status = introduce_all(host);
+  if (status == TIDE_BUSY) status = TIDE_TIMEOUT; /* somebody did not read */
   if (status != TIDE_OK)
     return tide_diag_set(diag, status, "%s: the members cannot be connected: %s", host->path,
                          tide_status_text(status));
@@ -276,8 +286,9 @@ static enum tide_status host_meeting(const struct tide_cluster_params *params,
   enum tide_status status = gather(&host, diag);
   tide_endpoint_close(&endpoint, params->path, host.listener);
   for (uint32_t i = 0; i < host.stranger_count; i++) {
-    refuse(host.strangers[i], meeting, TIDE_DENIED, "the session has begun, or has not come about");
-    close(host.strangers[i]);
+    int socket = host.strangers[i].socket;
+    refuse(socket, meeting, TIDE_DENIED, "the session has begun, or has not come about");
+    close(socket);
   }
   close_one(&self->process);
   return status;
@@ -330,13 +341,14 @@ static enum tide_status hear_host(struct tide_meeting *meeting, const char *path
       return tide_diag_set(diag, TIDE_TIMEOUT, "%s: rank 0 has not begun the session", path);
     poll(&one, 1, ms_until(deadline));
   }
-  if (status == TIDE_OK && member.kind == REFUSED)
-    return tide_diag_set(diag, member.status == TIDE_TIMEOUT ? TIDE_TIMEOUT : TIDE_DENIED, "%s: %s",
-                         path, member.text);
-  bool is_good = status == TIDE_OK && take_member(meeting, &member, descriptors);
+  bool is_refused = status == TIDE_OK && member.kind == REFUSED;
+  bool is_good = status == TIDE_OK && !is_refused && take_member(meeting, &member, descriptors);
   for (unsigned i = 0; i < TIDE_DESCRIPTORS_MOST; i++) close_one(&descriptors[i]);
   if (is_good) return TIDE_OK;
-  if (status == TIDE_LOST) return tide_diag_set(diag, TIDE_DENIED, "%s: rank 0 has hung up", path);
+  if (is_refused)
+    return tide_diag_set(diag, member.status == TIDE_TIMEOUT ? TIDE_TIMEOUT : TIDE_DENIED, "%s: %s",
+                         path, member.text);
+  if (status == TIDE_LOST) return tide_diag_set(diag, TIDE_LOST, "%s: rank 0 has hung up", path);
   if (status == TIDE_MISMATCH)
     return tide_diag_set(diag, TIDE_DENIED, "%s: rank 0 has another version of the library", path);
   return tide_diag_set(diag, TIDE_DENIED, "%s: no session meets there, or no descriptors are left",
@@ -358,7 +370,7 @@ static enum tide_status visit_meeting(const struct tide_cluster_params *params,
     return tide_diag_set(diag, TIDE_DENIED, "%s: the session is another user's", params->path);
   enum tide_status status = tide_socket_send(socket, &hello, sizeof hello, NULL, 0);
   if (status != TIDE_OK)
-    return tide_diag_set(diag, TIDE_DENIED, "%s: rank 0 has hung up", params->path);
+    return tide_diag_set(diag, TIDE_LOST, "%s: rank 0 has hung up", params->path);
   for (uint32_t i = 1; i < meeting->count && status == TIDE_OK; i++)
     status = hear_host(meeting, params->path, params->deadline, diag);
   return status;

@@ -40,7 +40,7 @@ struct machine {
   struct tide_cluster *cluster;
   struct tide_work *out[OUT];
   uint32_t out_count, next; /* next: of the program, to be submitted */
-  bool awake, is_dead;
+  bool awake, is_dead, is_leaving;
 };
 
 struct packet {
@@ -273,7 +273,9 @@ static void notice_loss(struct world *w) {
 /* A machine leaves once it has submitted all. */
 static void leave(struct world *w, struct machine *m) {
   while (m->next < w->op_count && w->ops[m->next].machine != m->rank) m->next++;
-  if (m->next == w->op_count && pick(w, 20) == 0) tide_cluster_begin_leave(m->cluster);
+  if (m->next < w->op_count || m->is_leaving || pick(w, 20)) return;
+  m->is_leaving = true;
+  tide_cluster_begin_leave(m->cluster); /* once: nothing but changes may go on from here */
 }
 
 static void step(struct world *w, bool calm) {
@@ -433,6 +435,7 @@ static void open_two(void) {
   world = (struct world){
       .seed = 1, .random = {1}, .lost = -1, .machine_count = 2, .window = TIDE_CLUSTER_WINDOW};
   CHECK_OK(tide_clock_create(tide_allocator_system(), NULL, &world.clock));
+  tide_clock_pass(world.clock, 1000);
   for (uint32_t i = 0; i < 2; i++) open_machine(&world, i);
   for (uint32_t i = 0; i < 2; i++) follow_lines(&world, &world.machines[i]);
 }
@@ -572,6 +575,154 @@ TEST(a_follower_that_stops_costs_a_window) {
   close_two();
 }
 
+TEST(a_diagnosis_names_who_is_silent) {
+  char text[600];
+  open_two();
+  settle();
+  struct machine *m = &world.machines[0];
+  struct tide_wait wait = {.timeline = m->lines[1][0], .value = 3};
+  struct tide_operation operation = {.waits = &wait, .wait_count = 1};
+  CHECK_OK(tide_queue_submit(m->queues[0], &operation, NULL, NULL));
+  tide_clock_pass(world.clock, 5000000);
+  size_t length = tide_cluster_diagnose(m->cluster, text, sizeof text);
+  CHECK_EQ_U64(length, strlen(text));
+  CHECK_EQ_STR(text,
+               "machine 1 (host b, pid 71): last heard of 5 ms ago; follows 2 timelines, 2 "
+               "states not acknowledged\n  'line 0 of machine 1' is at 0, and 3 is awaited\n");
+  tide_cluster_gone(m->cluster, 1, "end of file");
+  CHECK(tide_cluster_diagnose(m->cluster, text, 20) > 20);
+  CHECK_EQ_STR(text, "lost: machine 1 (ho"); /* as much as fits */
+  close_two();
+}
+
+/* Leaves both; machine 0's operations end meanwhile. */
+static void leave_both(void) {
+  for (uint32_t i = 0; i < 2; i++) tide_cluster_begin_leave(world.machines[i].cluster);
+  settle();
+}
+static void finish_and_settle(struct machine *m) {
+  give_work(&world, m);
+  settle();
+}
+static void expect_over(void) {
+  for (uint32_t i = 0; i < 2; i++) CHECK(world.machines[i].cluster->phase == TIDE_CLUSTER_OVER);
+  close_two();
+}
+
+/* An operation of machine 0's queue 0, which signals `line` = value; its body ends with
+ * finish_and_settle. */
+static void begin_op(struct machine *m, struct tide_timeline *line, uint64_t value, bool fails) {
+  uint32_t index = world.op_count++;
+  struct tide_signal signal = {.timeline = line, .value = value};
+  world.ops[index] = (struct op){.machine = m->rank, .fails = fails};
+  struct tide_operation operation = {
+      .body = &body, TIDE_ARGUMENTS(index), .signals = &signal, .signal_count = 1};
+  CHECK_OK(tide_queue_submit(m->queues[0], &operation, NULL, NULL));
+  take_work(&world, m);
+}
+
+TEST(leaving_waits_for_a_timeline_that_nobody_follows) {
+  struct tide_timeline *line;
+  struct tide_timeline_params params = {.struct_size = sizeof params, .scope = TIDE_SCOPE_SYSTEM};
+  open_two();
+  struct machine *m = &world.machines[0];
+  CHECK_OK(tide_timeline_create(m->context, &params, &line));
+  CHECK_OK(tide_cluster_publish(m->cluster, "alone", line));
+  settle();
+  begin_op(m, line, 1, false);
+  settle();
+  leave_both();
+  CHECK(m->cluster->phase == TIDE_CLUSTER_LEAVING);
+  finish_and_settle(m);
+  tide_timeline_release(line);
+  expect_over();
+}
+
+/* The second value cannot be reached any more, but its operation runs. */
+TEST(leaving_waits_for_what_comes_behind_a_failure) {
+  open_two();
+  struct machine *m = &world.machines[0];
+  settle();
+  begin_op(m, m->lines[0][0], 1, true);
+  finish_and_settle(m);
+  begin_op(m, m->lines[0][0], 2, false);
+  settle();
+  leave_both();
+  CHECK(m->cluster->phase == TIDE_CLUSTER_LEAVING);
+  finish_and_settle(m);
+  expect_over();
+}
+
+/* A member that has said BYE owes nothing; what it cannot acknowledge any more holds up nobody. */
+TEST(a_member_that_dies_after_its_bye_is_no_loss) {
+  open_two();
+  struct machine *m = &world.machines[1];
+  settle();
+  tide_cluster_begin_leave(world.machines[0].cluster);
+  settle();
+  CHECK(world.machines[0].cluster->phase == TIDE_CLUSTER_SAID_BYE);
+  world.machines[0].is_dead = true;
+  CHECK_OK(tide_timeline_signal_external(m->lines[1][0], 1));
+  tide_cluster_tell(m->cluster);
+  tide_cluster_gone(m->cluster, 0, "end of file");
+  tide_cluster_begin_leave(m->cluster);
+  settle();
+  CHECK(m->cluster->phase == TIDE_CLUSTER_OVER && !tide_cluster_lost(m->cluster, NULL));
+  close_two();
+}
+
+TEST(a_failure_with_odd_words_is_no_loss) {
+  struct tide_failure why;
+  struct tide_message_writer writer;
+  open_two();
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  settle();
+  tide_timeline_fail(m->lines[0][0], (enum tide_status)999);
+  settle();
+  CHECK(!tide_cluster_lost(other->cluster, NULL));
+  CHECK(tide_timeline_failure(other->lines[0][0], 1, &why));
+  struct tide_failure odd = {.status = TIDE_IO, .text = "a\tb\nc"};
+  struct tide_diag diag = {.text = ""};
+  static struct tide_message message;
+  tide_message_lost(&writer, 42, 1, &odd);
+  CHECK_OK(tide_message_read(writer.bytes, writer.size, &message, &diag));
+  CHECK_EQ_STR(message.failure.text, "a?b?c");
+  close_two();
+}
+
+/* The axis of an unfinished collective is known to the machine that gave it. */
+TEST(a_collective_may_come_back) {
+  open_two();
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  struct tide_collective *both;
+  CHECK_OK(tide_collective_create(m->queues, QUEUES, NULL, &both));
+  settle();
+  uint32_t index = world.op_count++;
+  struct tide_operation part = {.body = &body, TIDE_ARGUMENTS(index)};
+  for (uint32_t q = 0; q < QUEUES; q++)
+    CHECK_OK(tide_collective_submit(both, q, 0, &part, NULL, NULL));
+  struct tide_wait done = {.timeline = tide_collective_progress(both), .value = 1};
+  struct tide_signal told = {.timeline = m->lines[0][1], .value = 1};
+  struct tide_operation after = {
+      .waits = &done, .wait_count = 1, .signals = &told, .signal_count = 1};
+  CHECK_OK(tide_queue_submit(m->queues[1], &after, NULL, NULL));
+  settle();
+  struct tide_wait heard = {.timeline = other->lines[0][1], .value = 1};
+  struct tide_signal back = {.timeline = other->lines[1][0], .value = 1};
+  struct tide_operation answer = {
+      .waits = &heard, .wait_count = 1, .signals = &back, .signal_count = 1};
+  CHECK_OK(tide_queue_submit(other->queues[0], &answer, NULL, NULL));
+  settle();
+  CHECK(!tide_cluster_lost(m->cluster, NULL) && !tide_cluster_lost(other->cluster, NULL));
+  for (uint32_t q = 0; q < QUEUES; q++) {
+    take_work(&world, m);
+    finish_and_settle(m);
+  }
+  CHECK_EQ_U64(tide_timeline_query(m->lines[1][0]), 1);
+  tide_collective_destroy(both);
+  close_two();
+}
+
 static uint64_t ends_heard;
 static void hear_end(struct tide_node *node, enum tide_status status) {
   (void)node;
@@ -613,6 +764,33 @@ TEST(a_closed_axis_is_told_and_forgotten) {
   close_two();
 }
 
+/* Queues come and go; what the other machine knows of them stays bounded. */
+TEST(axes_of_gone_queues_are_forgotten) {
+  open_two();
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  settle();
+  size_t most = 0;
+  for (uint64_t i = 1; i <= 2000; i++) {
+    struct tide_queue *queue;
+    struct tide_signal signal = {.timeline = m->lines[0][0], .value = i};
+    struct tide_operation operation = {.signals = &signal, .signal_count = 1};
+    CHECK_OK(tide_queue_create(m->device, NULL, &queue));
+    CHECK_OK(tide_queue_submit(queue, &operation, NULL, NULL));
+    settle();
+    tide_queue_destroy(queue);
+    settle();
+    size_t live = tide_tracker_live(other->context->tracker);
+    most = live > most ? live : most;
+  }
+  CHECK(most < 400);
+  close_two();
+}
+
 TEST_MAIN(CASE(random_programs_over_a_simulated_transport),
           CASE(a_message_that_breaks_a_rule_is_a_loss), CASE(names),
-          CASE(a_follower_that_stops_costs_a_window), CASE(a_closed_axis_is_told_and_forgotten))
+          CASE(leaving_waits_for_a_timeline_that_nobody_follows),
+          CASE(leaving_waits_for_what_comes_behind_a_failure),
+          CASE(a_member_that_dies_after_its_bye_is_no_loss),
+          CASE(a_failure_with_odd_words_is_no_loss), CASE(a_collective_may_come_back),
+          CASE(a_diagnosis_names_who_is_silent), CASE(a_follower_that_stops_costs_a_window),
+          CASE(a_closed_axis_is_told_and_forgotten), CASE(axes_of_gone_queues_are_forgotten))
