@@ -254,17 +254,16 @@ static double take_states(void *state) {
   return took;
 }
 
-const struct bench_figure bench_processes[] = {
-    {.name = "hop",
-     .unit = "us",
-     .rival = "two threads, a socket, a submit each",
-     .setup = open_pair,
-     .measure_ours = hop_ours,
-     .measure_theirs = hop_theirs,
-     .teardown = close_pair},
-    {.name = "state_of_4",
-     .unit = "ns",
-     .setup = open_receiver,
-     .measure_ours = take_states,
-     .teardown = close_receiver},
-    {0}};
+const struct bench_figure bench_processes[] = {{.name = "hop",
+                                                .unit = "us",
+                                                .rival = "two threads, a socket, a submit each",
+                                                .setup = open_pair,
+                                                .measure_ours = hop_ours,
+                                                .measure_theirs = hop_theirs,
+                                                .teardown = close_pair},
+                                               {.name = "state_of_4",
+                                                .unit = "ns",
+                                                .setup = open_receiver,
+                                                .measure_ours = take_states,
+                                                .teardown = close_receiver},
+                                               {0}};
