@@ -23,7 +23,8 @@ static struct tide_mirror_record record_of(const struct tide_record_view *view) 
 }
 
 /* Writes the timeline's state, with the promises that the follower does not know yet: of the lowest
- * ones, since it keeps no more, and as many as there is room for. False: there are more. */
+ * ones, since it keeps no more, and as many as there is room for. False: there are more, for which
+ * the next message has room. */
 static bool write_state(struct tide_cluster *cluster, struct tide_home *home,
                         struct tide_follower *follower) {
   struct tide_message_writer *writer = &cluster->writer;
@@ -44,7 +45,7 @@ static bool write_state(struct tide_cluster *cluster, struct tide_home *home,
   tide_message_state(writer, cluster->tag, follower->number, &state);
   bool has_room = !state.newest.value || tide_message_add_record(writer, &state.newest);
   TIDE_ASSERT(has_room); /* a frontier takes half of a message at most */
-  uint64_t value = state.reached;
+  uint64_t value = state.reached, before = follower->told;
   for (uint32_t i = 0; i < TIDE_MIRROR_PENDING && has_room; i++) {
     if (value == UINT64_MAX || !tide_promise_view(timeline, value + 1, &view)) break;
     value = view.value;
@@ -54,7 +55,7 @@ static bool write_state(struct tide_cluster *cluster, struct tide_home *home,
     if (has_room) follower->told = value;
   }
   tide_lock_give(guard);
-  return has_room;
+  return has_room || follower->told == before; /* one that is too large for any message stays out */
 }
 
 /* ---- progress ----------------------------------------------------------------------- */
