@@ -78,7 +78,7 @@ tide_cluster_join(struct tide_context *context, const struct tide_cluster_params
 /* Publishes a timeline of this context under a name, of 1 to 63 bytes. The session keeps its
  * memory, and is no owner.
  * - TIDE_SCOPE: its scope is not TIDE_SCOPE_SYSTEM
- * - TIDE_DENIED: its home is another member
+ * - TIDE_DENIED: its home is another member, or it is the progress of a queue or a collective
  * - TIDE_BUSY: the name is taken, or the timeline has one
  * - TIDE_INVALID, TIDE_NOMEM */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_publish(struct tide_cluster *cluster,
