@@ -3,6 +3,7 @@
 #include "harness.h"
 #include "tidemark/tidemark.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -604,6 +607,43 @@ TEST(who_does_not_fit_is_refused) {
   close_case();
 }
 
+static int connect_as_stranger(void) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  int stranger = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+  CHECK(stranger >= 0);
+  /* The path is there a little earlier than somebody listens. */
+  while (connect(stranger, (const struct sockaddr *)&address, sizeof address) != 0) {
+    CHECK(errno == ECONNREFUSED);
+    usleep(200);
+  }
+  return stranger;
+}
+
+/* What says nothing, something else, or only half of it holds up nobody. */
+TEST(strangers_hold_up_nobody) {
+  static const char odd[4096] = "GET / HTTP/1.0\r\n\r\n";
+  char answer[4096];
+  int strangers[3];
+  open_case();
+  pid_t first = begin_meeting(0, 0, 2, 50000, TIDE_OK);
+  await_listener();
+  for (int i = 0; i < 3; i++) strangers[i] = connect_as_stranger();
+  CHECK(send(strangers[1], odd, sizeof odd, 0) == sizeof odd);
+  CHECK(send(strangers[2], odd, 24, 0) == 24);
+  /* A refusal, then the end. */
+  for (int i = 1; i < 3; i++) {
+    CHECK(recv(strangers[i], answer, sizeof answer, 0) > 0);
+    CHECK(recv(strangers[i], answer, sizeof answer, 0) == 0);
+  }
+  pid_t second = begin_meeting(1, 1, 2, 50000, TIDE_OK);
+  end_well(1, second);
+  end_well(0, first);
+  CHECK(recv(strangers[0], answer, sizeof answer, 0) > 0); /* the session has begun */
+  for (int i = 0; i < 3; i++) close(strangers[i]);
+  close_case();
+}
+
 TEST(a_session_comes_first) {
   struct tide_context *context;
   struct tide_device *cpu;
@@ -639,4 +679,5 @@ TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs),
           CASE(no_message_goes_through_a_third), CASE(a_killed_member_is_named),
           CASE(a_member_that_does_not_leave_is_named), CASE(a_member_that_leaves_is_no_loss),
           CASE(leaving_has_a_deadline), CASE(who_is_missing_is_said),
-          CASE(who_does_not_fit_is_refused), CASE(a_session_comes_first), CASE(one_member_alone))
+          CASE(who_does_not_fit_is_refused), CASE(strangers_hold_up_nobody),
+          CASE(a_session_comes_first), CASE(one_member_alone))
