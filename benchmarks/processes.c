@@ -15,17 +15,18 @@
 #include <unistd.h>
 
 #define OK(call) BENCH_CHECK((call) == TIDE_OK)
-#define HOPS 200u /* of each process in a round */
+#define HOPS 60u /* of each process in a round; a mirror keeps 64 promises */
 
 /* ---- from process to process ------------------------------------------------------------- */
 
 struct member {
   struct tide_context *context;
   struct tide_cluster *session;
-  struct tide_queue *queue;
-  struct tide_timeline *own, *other;
+  struct tide_queue *queue, *gate;
+  struct tide_timeline *own, *other, *go;
   uint32_t rank;
-  uint64_t base; /* the value of the last round */
+  uint64_t base;    /* the value of the last round */
+  uint32_t is_open; /* atomic: the gate's body ends */
 };
 
 static enum tide_status do_nothing(void *arguments) {
@@ -34,8 +35,15 @@ static enum tide_status do_nothing(void *arguments) {
 }
 static const struct tide_body_class nothing = {.name = "nothing", .host = do_nothing};
 
+static enum tide_status hold_up(void *arguments) {
+  struct member *m = *(struct member **)arguments;
+  while (!__atomic_load_n(&m->is_open, __ATOMIC_ACQUIRE)) usleep(20);
+  return TIDE_OK;
+}
+static const struct tide_body_class holds_up = {.name = "gate", .host = hold_up};
+
 static void enter(struct member *m, const char *path, uint32_t rank) {
-  struct tide_device *cpu;
+  struct tide_device *cpu, *other;
   struct tide_cpu_params workers = {.struct_size = sizeof workers, .workers = 1};
   struct tide_cluster_params params = {
       .struct_size = sizeof params, .path = path, .rank = rank, .count = 2};
@@ -45,24 +53,51 @@ static void enter(struct member *m, const char *path, uint32_t rank) {
   OK(tide_context_create(NULL, &m->context));
   OK(tide_cluster_join(m->context, &params, &m->session, NULL));
   OK(tide_cpu_open(m->context, &workers, &cpu));
-  OK(tide_queue_create(cpu, NULL, &m->queue));
+  OK(tide_queue_create(cpu, TIDE_PARAMS(tide_queue_params, .operations = 2 * HOPS), &m->queue));
+  OK(tide_cpu_open(m->context, &workers, &other));
+  OK(tide_queue_create(other, NULL, &m->gate));
+  OK(tide_timeline_create(m->context, NULL, &m->go));
   OK(tide_timeline_create(m->context, &system, &m->own));
   OK(tide_cluster_publish(m->session, "line", m->own));
   OK(tide_cluster_follow(m->session, 1 - rank, "line", &m->other));
 }
 
-/* Rank 0 begins: its operation i waits for i - 1 of rank 1, whose operation waits for i of rank 0.
- */
-static void play_round(struct member *m) {
+/* Rank 0 has a gate, which promises to open: so all of both are queued before one runs. */
+static void close_gate(struct member *m) {
+  struct tide_signal signal = {.timeline = m->go, .value = m->base + 1};
+  struct tide_operation operation = {
+      .body = &holds_up, TIDE_ARGUMENTS(m), .signals = &signal, .signal_count = 1};
+  __atomic_store_n(&m->is_open, 0u, __ATOMIC_RELEASE);
+  OK(tide_queue_submit(m->gate, &operation, NULL, NULL));
+}
+static void await_entry(const struct member *m) {
+  struct tide_context_stats stats;
+  do {
+    usleep(100);
+    tide_context_stats(m->context, &stats);
+  } while (stats.entered < stats.submitted);
+}
+
+/* Operation i of rank 0 waits for i - 1 of rank 1, whose operation waits for i of rank 0. Returns
+ * when the first one might begin. */
+static uint64_t play_round(struct member *m) {
+  if (m->rank == 0) close_gate(m);
   for (uint64_t i = m->base + 1; i <= m->base + HOPS; i++) {
-    struct tide_wait wait = {m->other, m->rank ? i : i - 1};
+    struct tide_wait waits[] = {{m->other, m->rank ? i : i - 1}, {m->go, m->base + 1}};
     struct tide_signal signal = {.timeline = m->own, .value = i};
-    struct tide_operation operation = {
-        .body = &nothing, .waits = &wait, .wait_count = 1, .signals = &signal, .signal_count = 1};
+    struct tide_operation operation = {.body = &nothing,
+                                       .waits = waits,
+                                       .wait_count = m->rank ? 1 : 2,
+                                       .signals = &signal,
+                                       .signal_count = 1};
     OK(tide_queue_submit_wait(m->queue, &operation, tide_after_ms(m->context, 10000), NULL, NULL));
   }
+  if (m->rank == 0) await_entry(m);
+  uint64_t begin = bench_now();
+  __atomic_store_n(&m->is_open, 1u, __ATOMIC_RELEASE);
   m->base += HOPS;
   OK(tide_timeline_wait(m->rank ? m->own : m->other, m->base, tide_after_ms(m->context, 10000)));
+  return begin;
 }
 
 struct pair {
@@ -86,8 +121,7 @@ static void be_second(const struct pair *pair) {
 
 static double hop_ours(void *state) {
   struct pair *pair = state;
-  uint64_t begin = bench_now();
-  play_round(&pair->first);
+  uint64_t begin = play_round(&pair->first);
   return (double)(bench_now() - begin) / (2e3 * HOPS);
 }
 

@@ -85,7 +85,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_publish(struct tide_clust
                                                                const char *name,
                                                                struct tide_timeline *timeline);
 /* Follows a timeline of another member, which may publish it later. *out_timeline has an owner for
- * the caller. To follow it again gives the same one.
+ * the caller. To follow it again gives the same one. Once the callers have released it and nothing
+ * waits for it, its home is asked to tell no more.
  * - TIDE_INVALID: no such member, or its own rank, or no name
  * - TIDE_LOST: the session is lost
  * - TIDE_CANCELLED: this member or that one has left

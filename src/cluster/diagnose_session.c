@@ -23,7 +23,8 @@ static void describe_member(struct tide_cluster *cluster, uint32_t rank, uint64_
   }
   uint32_t followed = count_followed_by(cluster, rank);
   if (member->heard_at)
-    tide_text_format(text, "last heard of %lu ms ago", (now - member->heard_at) / 1000000u);
+    tide_text_format(text, "last heard of %lu ms ago",
+                     (unsigned long)((now - member->heard_at) / 1000000u));
   else tide_text_format(text, "nothing heard yet");
   if (member->has_noted || member->is_leaving) tide_text_format(text, ", is leaving");
   tide_text_format(text, "; follows %u timeline%s", followed, followed == 1 ? "" : "s");
@@ -40,7 +41,8 @@ static void describe_awaited(struct tide_cluster *cluster, uint32_t rank, struct
     uint64_t awaited;
     if (followed->home != rank || !tide_timeline_awaited(followed->timeline, &awaited)) continue;
     tide_text_format(text, "  '%s' is at %lu, and %lu is awaited\n", followed->name,
-                     tide_timeline_query(followed->timeline), awaited);
+                     (unsigned long)tide_timeline_query(followed->timeline),
+                     (unsigned long)awaited);
   }
 }
 

@@ -232,6 +232,7 @@ enum tide_status tide_message_read(const void *bytes, size_t size, struct tide_m
       out->rank = (uint32_t)get_number(reader, 4);
       get_failure(reader, &out->failure);
       break;
+    case TIDE_MESSAGE_UNFOLLOW:
     case TIDE_MESSAGE_ACK:
     case TIDE_MESSAGE_NOTED: out->number = (uint32_t)get_number(reader, 4); break;
     case TIDE_MESSAGE_LEAVING:

@@ -16,6 +16,7 @@
 
 enum tide_message_kind {
   TIDE_MESSAGE_FOLLOW = 1,  /* I want the states of your timeline of this name */
+  TIDE_MESSAGE_UNFOLLOW,    /* no more of them */
   TIDE_MESSAGE_FOLLOW_AXIS, /* I want the progress of your axis; TIDE_AXIS_IF_CLOSED: if closed */
   TIDE_MESSAGE_STATE,       /* what a timeline of mine has reached, promised, failed */
   TIDE_MESSAGE_PROGRESS,    /* what has finished of an axis of mine; UINT64_MAX: it is closed */
@@ -32,7 +33,8 @@ enum tide_message_kind {
 struct tide_message {
   uint64_t tag;
   enum tide_message_kind kind;
-  uint32_t number; /* FOLLOW, STATE: the follower's number of the timeline; ACK, NOTED: how many */
+  uint32_t number; /* FOLLOW, UNFOLLOW, STATE: the follower's number of the timeline; ACK, NOTED:
+                      how many */
   char name[TIDE_MESSAGE_NAME];
   tide_axis axis;
   uint64_t epoch;
@@ -58,7 +60,7 @@ void tide_message_follow(struct tide_message_writer *writer, uint64_t tag, uint3
                          const char *name);
 void tide_message_axis(struct tide_message_writer *writer, uint64_t tag,
                        enum tide_message_kind kind, tide_axis axis, uint64_t epoch);
-/* ACK or NOTED. */
+/* ACK, NOTED or UNFOLLOW. */
 void tide_message_count(struct tide_message_writer *writer, uint64_t tag,
                         enum tide_message_kind kind, uint32_t count);
 void tide_message_lost(struct tide_message_writer *writer, uint64_t tag, uint32_t rank,

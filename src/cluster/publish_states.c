@@ -6,7 +6,7 @@
 
 /* A thread that signals tells the followers itself, which spares a wake-up, if none has done so in
  * the last ns. Otherwise the transport's thread does, for several signals in one go. */
-#define TOLD_BY_SIGNALLER 50000u
+#define TOLD_BY_SIGNALLER 5000u
 
 #define FAR_AXES 256u /* of other members, before it is asked which are closed */
 

@@ -6,16 +6,19 @@
 
 /* ---- what others follow --------------------------------------------------------------- */
 
-static bool is_followed_by(const struct tide_subject *subject, uint32_t rank) {
-  const struct tide_follower *at = subject->followers;
-  while (at && at->rank != rank) at = at->next;
-  return at != NULL;
+/* Returns the pointer to the follower, by its member's number of the timeline (of an axis: 0); to
+ * NULL: there is none. */
+static struct tide_follower **find_follower(struct tide_subject *subject, uint32_t rank,
+                                            uint32_t number) {
+  struct tide_follower **at = &subject->followers;
+  while (*at && ((*at)->rank != rank || (*at)->number != number)) at = &(*at)->next;
+  return at;
 }
 
 /* False: there is no memory. */
 static bool add_follower(struct tide_subject *subject, uint32_t rank, uint32_t number) {
   struct tide_cluster *cluster = subject->cluster;
-  if (is_followed_by(subject, rank)) return true;
+  if (*find_follower(subject, rank, number)) return true;
   struct tide_follower *follower = tide_alloc(cluster->context->allocator, 1, sizeof *follower);
   if (!follower) return false;
   follower->subject = subject;
@@ -38,6 +41,27 @@ static const char *take_follow(struct tide_cluster *cluster, uint32_t from) {
     return "there is no memory for what it follows";
   cluster->members[from].asked++;
   return NULL;
+}
+
+static void leave_line(struct tide_member *member, const struct tide_follower *follower) {
+  struct tide_follower **at = &member->first_untold;
+  while (*at != follower) at = &(*at)->next_untold;
+  *at = follower->next_untold;
+  if (!*at) member->last_untold = at;
+}
+
+static const char *take_unfollow(struct tide_cluster *cluster, uint32_t from) {
+  for (struct tide_link *at = cluster->subjects.next; at != &cluster->subjects; at = at->next) {
+    struct tide_subject *subject = TIDE_CONTAINER(at, struct tide_subject, link);
+    struct tide_follower **place = find_follower(subject, from, cluster->message.number);
+    struct tide_follower *follower = *place;
+    if (subject->is_axis || !follower) continue;
+    if (follower->is_untold) leave_line(&cluster->members[from], follower);
+    *place = follower->next;
+    tide_free(cluster->context->allocator, follower, 1, sizeof *follower);
+    return NULL;
+  }
+  return "it follows no timeline of this number";
 }
 
 static struct tide_followed_axis *need_axis(struct tide_cluster *cluster, tide_axis axis) {
@@ -110,15 +134,32 @@ static void note_axes(struct tide_cluster *cluster, const struct tide_mirror_rec
     tide_cluster_note_axis(cluster, entry.axis, fired);
 }
 
+/* Nobody uses the mirror here any more: its home is told so. */
+static bool forget_unused(struct tide_cluster *cluster, struct tide_followed *followed) {
+  const struct tide_timeline *timeline = followed->timeline;
+  if (tide_load_acquire(&timeline->owners) != 1) return false; /* the session is one */
+  if (tide_load_acquire(&timeline->references) != 1) return false;
+  tide_message_count(&cluster->writer, cluster->tag, TIDE_MESSAGE_UNFOLLOW,
+                     (uint32_t)followed->node.key);
+  tide_cluster_send(cluster, followed->home);
+  tide_tree_remove(&cluster->mirrors, &followed->node);
+  tide_timeline_release(followed->timeline);
+  tide_free(cluster->context->allocator, followed, 1, sizeof *followed);
+  return true;
+}
+
 static const char *take_state(struct tide_cluster *cluster, uint32_t from, struct tide_fired *fired,
                               struct tide_diag *diag) {
   const struct tide_mirror_state *state = &cluster->message.state;
   const char *wrong = judge_state(cluster, from, state);
   if (wrong) return wrong;
-  struct tide_tree_node *node = tide_tree_at_least(&cluster->mirrors, cluster->message.number);
-  if (!node || node->key != cluster->message.number) return "a state that I do not follow";
-  const struct tide_followed *followed = TIDE_CONTAINER(node, struct tide_followed, node);
+  uint32_t number = cluster->message.number;
+  struct tide_tree_node *node = tide_tree_at_least(&cluster->mirrors, number);
+  if (!number || number > cluster->mirror_count) return "a state that I do not follow";
+  if (!node || node->key != number) return NULL; /* it was on its way when I let it go */
+  struct tide_followed *followed = TIDE_CONTAINER(node, struct tide_followed, node);
   if (followed->home != from) return "a state of another machine's timeline";
+  if (forget_unused(cluster, followed)) return NULL;
   if (tide_mirror_take(followed->timeline, state, fired, diag) != TIDE_OK) return diag->text;
   if (state->newest.value) note_axes(cluster, &state->newest, fired);
   for (size_t i = 0; i < state->pending_count; i++) note_axes(cluster, &state->pending[i], fired);
@@ -211,6 +252,7 @@ static const char *take(struct tide_cluster *cluster, uint32_t from, struct tide
                         struct tide_diag *diag) {
   switch (cluster->message.kind) {
     case TIDE_MESSAGE_FOLLOW: return take_follow(cluster, from);
+    case TIDE_MESSAGE_UNFOLLOW: return take_unfollow(cluster, from);
     case TIDE_MESSAGE_FOLLOW_AXIS: return take_follow_axis(cluster, from);
     case TIDE_MESSAGE_STATE:
       cluster->members[from].taken++;

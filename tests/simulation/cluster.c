@@ -280,7 +280,7 @@ static void leave(struct world *w, struct machine *m) {
 
 static void step(struct world *w, bool calm) {
   struct machine *m = &w->machines[pick(w, w->machine_count)];
-  tide_clock_pass(w->clock, pick(w, 20000));
+  tide_clock_pass(w->clock, pick(w, 2000));
   if (!calm && w->op_count < OPS && pick(w, 3) == 0) draw_op(w);
   if (w->lost >= 0) notice_loss(w);
   if (!m->is_dead) {
@@ -828,6 +828,39 @@ TEST(a_closed_axis_is_told_and_forgotten) {
   close_two();
 }
 
+/* A mirror that nobody owns but the session is let go when its home tells of it next; one with a
+ * waiter stays. Followed again, it is another one. */
+TEST(what_is_released_is_followed_no_more) {
+  struct tide_timeline *mirror;
+  open_two();
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  settle();
+  CHECK_OK(tide_cluster_follow(other->cluster, 0, "line 0 of machine 0", &mirror));
+  CHECK(mirror == other->lines[0][0]);
+  tide_timeline_release(mirror);
+  struct tide_wait wait = {.timeline = mirror, .value = 2};
+  struct tide_operation operation = {.waits = &wait, .wait_count = 1};
+  CHECK_OK(tide_queue_submit(other->queues[0], &operation, NULL, NULL));
+  tide_timeline_release(mirror); /* the last owner of this test */
+  CHECK_OK(tide_timeline_signal_external(m->lines[0][0], 1));
+  settle();
+  CHECK_EQ_U64(tide_timeline_query(mirror), 1); /* it has a waiter */
+  CHECK_OK(tide_timeline_signal_external(m->lines[0][0], 2));
+  settle();
+  CHECK_OK(tide_timeline_signal_external(m->lines[0][0], 3));
+  settle();
+  CHECK(!tide_cluster_need_home(m->cluster, "line 0 of machine 0")->subject.followers);
+  uint64_t before = world.messages;
+  CHECK_OK(tide_timeline_signal_external(m->lines[0][0], 4));
+  settle();
+  CHECK_EQ_U64(world.messages, before);
+  CHECK_OK(tide_cluster_follow(other->cluster, 0, "line 0 of machine 0", &other->lines[0][0]));
+  settle();
+  CHECK_EQ_U64(tide_timeline_query(other->lines[0][0]), 4);
+  CHECK(!tide_cluster_lost(m->cluster, NULL) && !tide_cluster_lost(other->cluster, NULL));
+  close_two();
+}
+
 /* Queues come and go; what the other machine knows of them stays bounded. */
 TEST(axes_of_gone_queues_are_forgotten) {
   open_two();
@@ -859,4 +892,5 @@ TEST_MAIN(CASE(random_programs_over_a_simulated_transport),
           CASE(a_member_that_dies_after_its_bye_is_no_loss),
           CASE(a_failure_with_odd_words_is_no_loss), CASE(a_collective_may_come_back),
           CASE(a_diagnosis_names_who_is_silent), CASE(a_follower_that_stops_costs_a_window),
-          CASE(a_closed_axis_is_told_and_forgotten), CASE(axes_of_gone_queues_are_forgotten))
+          CASE(a_closed_axis_is_told_and_forgotten), CASE(axes_of_gone_queues_are_forgotten),
+          CASE(what_is_released_is_followed_no_more))

@@ -223,7 +223,7 @@ TEST(records_of_operations) {
   tide_timeline_promise(&two, 2, &fired);
   tide_timeline_reach(&one, axis, 1, &past.frontier, &fired);
   tide_command_done(&c[0].command, TIDE_OK, &fired);
-  tide_timeline_withdraw(&two);
+  tide_timeline_withdraw(&two, &fired);
   tide_timeline_break(&two, TIDE_FAILED, NULL, &fired);
   tide_command_done(&c[1].command, TIDE_FAILED, &fired);
   tide_points_unlock(r.points, &fired);
