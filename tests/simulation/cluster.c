@@ -67,7 +67,7 @@ struct world {
 
 #define VIOLATION(w, ...)                                                                          \
   do {                                                                                             \
-    printf("seed %lu: ", (unsigned long)(w)->seed);                                                \
+    printf("     seed %lu\n", (unsigned long)(w)->seed);                                           \
     FAIL(__VA_ARGS__);                                                                             \
   } while (0)
 
