@@ -10,6 +10,8 @@ say() { if [ "$1" = 0 ]; then echo "PASS $2"; else echo "FAIL $2: $(head -c 300 
 
 # Its path is there a little earlier than it listens, and its handlers are there when it says so.
 serves() { wait_until shows "$work/out" 'serves at'; }
+# What is in the background truncates its output a little later: the one before it may have said so, too.
+anew() { : >"$work/out"; }
 
 printf 'default priority 9\nuid x\n' >"$work/bad"
 "$TIDEMARK" serve --socket "$work/s" --config "$work/bad" >"$work/out" 2>"$work/err"
@@ -26,6 +28,7 @@ say $? no_such_folder
 say $? top_without_a_service
 
 printf 'clients 8\ndefault buffers 16 bytes 1M\n' >"$work/policy"
+anew
 (ulimit -n 64; exec "$TIDEMARK" serve --socket "$work/few" --config "$work/policy") >"$work/out" 2>"$work/err" &
 server=$!
 serves && kill $server && wait $server &&
@@ -33,6 +36,7 @@ serves && kill $server && wait $server &&
     "$work/err" && [ "$(wc -l <"$work/err")" = 1 ]
 say $? quotas_beyond_the_limits_are_told
 
+anew
 "$TIDEMARK" serve --socket "$work/s" --json-events "$work/events" >"$work/out" 2>"$work/err" &
 server=$!
 serves && "$TIDEMARK" top --once --socket "$work/s" >"$work/table" 2>"$work/err" &&
@@ -95,6 +99,7 @@ say $? events_are_json
 # SIGHUP reads the policy again.
 said() { wait_until grep -qF -e "$2" "$1"; } # FILE TEXT: the service has said so
 printf 'default priority 9\n' >"$work/policy"
+anew
 "$TIDEMARK" serve --socket "$work/s" --config "$work/policy" >"$work/out" 2>"$work/err" &
 server=$!
 said "$work/out" 'serves at' && printf 'default\n  uid 1 priority 16\n' >"$work/policy" && kill -HUP $server &&
@@ -118,17 +123,20 @@ say $? it_ends_while_it_reads_a_policy
 "$TIDEMARK" serve --drain 86401 >"$work/out" 2>"$work/err"
 [ $? = 2 ] && grep -q -e '--drain 86401: expected 0 to 86400 seconds' "$work/err"
 say $? a_drain_of_too_long
+anew
 "$TIDEMARK" serve --socket "$work/s" --drain 86400 >"$work/out" 2>"$work/err" &
 server=$!
 said "$work/out" 'serves at' && kill -TERM $server && wait $server && ! grep -q 'were left' "$work/err" && [ ! -e "$work/s" ]
 say $? a_drain_without_anything_left
 
 # One that was killed leaves its socket behind; the next one takes it.
+anew
 "$TIDEMARK" serve --socket "$work/s" >"$work/out" 2>"$work/err" &
 server=$!
 serves
 kill -KILL "$server"
 wait "$server" 2>/dev/null
+anew
 "$TIDEMARK" serve --socket "$work/s" >"$work/out" 2>"$work/err" &
 server=$!
 serves && "$TIDEMARK" top --once --socket "$work/s" >"$work/table" 2>"$work/err" && grep -q ' top ' "$work/table"

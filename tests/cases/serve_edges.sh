@@ -11,7 +11,10 @@ limit() { timeout -k 5 120 "$@"; } # a hang is a failure
 
 # Its path is there a little earlier than it listens.
 serves() { wait_until shows "$work/out" 'serves at'; }
+# What is in the background truncates its output a little later: the one before it may have said so, too.
+anew() { : >"$work/out"; }
 start() { # OPTIONS…: a service at $work/s
+  anew
   "$TIDEMARK" serve --socket "$work/s" "$@" >"$work/out" 2>"$work/said" &
   server=$!
   serves
@@ -85,6 +88,7 @@ else
   as_user "$TIDEMARK" top --once >"$work/out2" 2>"$work/err"
   [ $? = 1 ] && grep -q "no service listens at $work/run/tidemark/socket: No such file" "$work/err" && [ ! -e "$work/run/tidemark" ]
   say $? no_service_at_the_default_path
+  anew
   $become "$TIDEMARK" serve >"$work/out" 2>"$work/err" &
   server=$!
   serves && as_user "$TIDEMARK" top --once >"$work/table" 2>"$work/err" &&
@@ -129,6 +133,7 @@ else
   XDG_RUNTIME_DIR=$work/run as_user "$TIDEMARK" serve >"$work/out2" 2>"$work/err"
   [ $? = 1 ] && grep -q "$work/run/tidemark: " "$work/err"
   say $? a_directory_of_another_user
+  anew
   $become "$TIDEMARK" serve --socket "$work/run/socket" >"$work/out" 2>"$work/err" &
   server=$!
   serves
@@ -144,6 +149,7 @@ else
   if ! unshare -m true 2>"$work/err"; then
     echo "SKIP the_default_path_of_root: no mount namespace: $(head -c 200 "$work/err")"
   else
+    anew
     limit unshare -m sh -c '
       mount -t tmpfs tmpfs /run && cd "$2" || exit 1
       "$1" serve >out 2>said &
