@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,8 +67,13 @@ void tide_policy_file_prepare(const char *path) {
 
 bool tide_policy_file_follow(struct tide_service *service) {
   pthread_t thread;
+  sigset_t all, before;
   follower = service;
+  sigfillset(&all);
+  /* The signals' handlers use the service: they must not run on a thread that outlives it. */
+  pthread_sigmask(SIG_BLOCK, &all, &before);
   int error = pthread_create(&thread, NULL, read_when_asked, NULL);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (error == 0) {
     pthread_detach(thread);
     return true;
