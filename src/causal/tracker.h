@@ -67,8 +67,8 @@ bool tide_tracker_wait_finish(struct tide_tracker *tracker, tide_axis axis, uint
 /* True: the wait will never fire. False: another thread has taken it off to fire it. */
 bool tide_tracker_cancel_finish(struct tide_tracker *tracker, struct tide_finish_wait *wait);
 
-/* What tells of an axis' progress only if somebody waits for it. `ask` is called with the tracker's
- * lock held: it takes notes. */
+/* A source that reports the progress of an axis on demand. `ask` is called with the tracker's lock
+ * held: it takes notes. */
 struct tide_teller {
   void (*ask)(struct tide_teller *teller);
 };

@@ -77,8 +77,9 @@ struct tide_followed_axis {
   uint64_t told;       /* UINT64_MAX: it is closed */
 };
 
-/* An axis of another member, which some record lists. Its progress is followed once somebody waits
- * for it. */
+/* An axis of another member, which some record lists. Its progress is followed once it has a
+ * waiter.
+ */
 struct tide_far_axis {
   struct tide_tree_node node; /* cluster->far_axes; key: the axis */
   struct tide_teller teller;
@@ -165,9 +166,9 @@ void tide_subject_init(struct tide_subject *subject, struct tide_cluster *cluste
 struct tide_home *tide_cluster_need_home(struct tide_cluster *cluster, const char *name);
 /* Notes an axis that a record lists, so that a waiter for it has its progress followed. */
 void tide_cluster_note_axis(struct tide_cluster *cluster, tide_axis axis, struct tide_fired *fired);
-/* Asks for the progress of the axes that somebody waits for. */
+/* Asks for the progress of the axes that have waiters. */
 void tide_cluster_ask_for_axes(struct tide_cluster *cluster);
-/* Frees what is noted of an axis; nothing is wanted. */
+/* Frees a noted axis. The stack of wanted axes must be empty. */
 void tide_cluster_free_far_axis(struct tide_cluster *cluster, struct tide_far_axis *axis);
 /* Notes that another member's axis is closed: all its epochs have finished. False: no memory. */
 bool tide_cluster_close_axis(struct tide_cluster *cluster, tide_axis axis,

@@ -71,7 +71,7 @@ bool tide_cluster_lost(struct tide_cluster *cluster, struct tide_failure *out_fa
   return is_lost;
 }
 
-/* Nobody answers for the member's axes any more; what it gave out has finished. */
+/* The member reports no progress any more, and all its operations have finished. */
 static void close_axes_of(struct tide_cluster *cluster, uint32_t rank, struct tide_fired *fired) {
   uint64_t first = (uint64_t)(rank + 1) << 48;
   struct tide_tree_node *node;
@@ -136,7 +136,8 @@ static void lose_slow(struct tide_cluster *cluster) {
   tide_cluster_lose(cluster, rank, reason);
 }
 
-/* Also of a timeline that nobody follows each change counts from now on. */
+/* From now on the changes of timelines without followers count, too: leaving waits for their
+ * signals. */
 static void heed_all(struct tide_cluster *cluster) {
   for (struct tide_link *at = cluster->subjects.next; at != &cluster->subjects; at = at->next) {
     struct tide_subject *subject = TIDE_CONTAINER(at, struct tide_subject, link);

@@ -134,7 +134,7 @@ static void note_axes(struct tide_cluster *cluster, const struct tide_mirror_rec
     tide_cluster_note_axis(cluster, entry.axis, fired);
 }
 
-/* Nobody uses the mirror here any more: its home is told so. */
+/* Lets go of a mirror without users, and tells its home. False: it has users. */
 static bool forget_unused(struct tide_cluster *cluster, struct tide_followed *followed) {
   const struct tide_timeline *timeline = followed->timeline;
   if (tide_load_acquire(&timeline->owners) != 1) return false; /* the session is one */

@@ -47,7 +47,7 @@ struct local {
   struct peer peers[TIDE_CLUSTER_MEMBERS_MAX];
 };
 
-/* The data of an event: what is ready, and whose it is. */
+/* The upper half of an event's data; the lower half is the member's rank. */
 enum source { BELL, SOCKET, PROCESS };
 
 static bool listen_to(struct local *local, int descriptor, enum source source, uint32_t rank,

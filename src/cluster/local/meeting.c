@@ -229,7 +229,7 @@ static enum tide_status introduce(const struct host *host, uint32_t to, uint32_t
   for (;;) {
     enum tide_status status =
         tide_socket_send(meeting->members[to].socket, &member, sizeof member, descriptors, count);
-    /* A user may have so many descriptors in messages that nobody has read. */
+    /* The kernel limits the descriptors in a user's unread messages. */
     if (status != TIDE_BUSY || tide_service_now() >= host->deadline) return status;
     poll(NULL, 0, RETRY_MS);
   }
