@@ -20,9 +20,23 @@
  * ahead. To signal or fail a followed timeline is TIDE_DENIED. A value that is not promised yet
  * waits for its home. A value that the home fails is failed here, with the home's first cause.
  *
- * Memory. A session carries no bytes. Members that map the same memory (a memfd) order its use by
- * values. A pool reuses memory by the uses of its own process alone: free a buffer that another
- * member reads behind an operation that waits for this member.
+ * Memory. Buffers of a pool whose source is tide_cluster_memory can be read by other members. Their
+ * owner exports a buffer before the value that publishes it, and names a *receipt*: a value that
+ * the reader signals once it has read.
+ *
+ *      rank 0                                         rank 1
+ *      tide_queue_alloc(queue, …, &frame)
+ *      tide_cluster_export(…, frame, loaded, 1, read, 1)
+ *      submit: writes frame, signals loaded = 1       submit: waits for loaded = 1, signals read = 1;
+ *      tide_queue_free(queue, frame)                    its body calls tide_cluster_read
+ *
+ * The free is complete, and the memory can be reused, once all receipts of the buffer are over:
+ * reached, or failed with all operations finished that were to signal them. After a loss the
+ * memory of open receipts is *quarantined*: its pool never reuses it, since a reader that has not
+ * heard of the loss may still read.
+ *
+ * Members may also map the same memory by themselves (a memfd), and order its use by values. A pool
+ * knows nothing of such readers: free the buffer behind an operation that waits for them.
  *
  * The end. tide_cluster_leave waits until each member has heard of all, and has left as well.
  * Values that a member has not reached when it leaves fail with TIDE_CANCELLED at its followers.
@@ -43,6 +57,7 @@
 #ifndef TIDEMARK_CLUSTER_H
 #define TIDEMARK_CLUSTER_H
 
+#include "tidemark/memory.h"
 #include "tidemark/timeline.h"
 
 #ifdef __cplusplus
@@ -95,8 +110,37 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_follow(struct tide_cluste
                                                               uint32_t home, const char *name,
                                                               struct tide_timeline **out_timeline);
 
-/* Leaves the session: blocks until the operations that others have heard of are over, and all
- * members have heard of all and have left. From its begin on, nothing new may be submitted that
+/* Returns the source of memory that other members may read, for the params of a pool. Each chunk is
+ * a memfd, which a member maps with the first export that needs it. The source lives as long as the
+ * context. It has no more memory once the session is destroyed. */
+TIDE_API const struct tide_memory_source *tide_cluster_memory(struct tide_cluster *cluster);
+
+/* Lets the home of `receipt` read the buffer once `timeline` has reached `value`, and until
+ * `receipt` has reached `receipt_value`. The caller owns the buffer, and frees it as soon as it
+ * likes. The values of a timeline's exports go up for each reader: one value is one buffer.
+ * - TIDE_INVALID: the buffer is freed, or not of tide_cluster_memory; the timeline is not published
+ *   here; the receipt is not followed, a value is 0
+ * - TIDE_BUSY: the value is reached, or not above that of an earlier export to this reader
+ * - TIDE_LOST: the session is lost. TIDE_CANCELLED: this member or the reader has left
+ * - TIDE_NOMEM */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_cluster_export(struct tide_cluster *cluster, struct tide_buffer *buffer,
+                    struct tide_timeline *timeline, uint64_t value, struct tide_timeline *receipt,
+                    uint64_t receipt_value);
+/* Copies `size` bytes, from `offset` on, of the buffer that a value of a followed timeline
+ * publishes. For the body of an operation that waits for the value and signals the receipt; a body
+ * may read several times.
+ * - TIDE_NOT_FOUND: the value publishes no buffer to this member
+ * - TIDE_INVALID: the timeline is not followed, its value is not reached, the receipt is, or the
+ *   bytes exceed the buffer
+ * - TIDE_LOST: the session is lost, before the copy or while it was made */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_read(struct tide_cluster *cluster,
+                                                            struct tide_timeline *timeline,
+                                                            uint64_t value, uint64_t offset,
+                                                            void *data, size_t size);
+
+/* Leaves the session: blocks until the operations that others have heard of are over, all receipts
+ * of exported buffers are, and all members have heard of all and have left. From its begin on, nothing new may be submitted that
  * others wait for. The session still needs tide_cluster_destroy.
  * - TIDE_LOST: the session is lost; tide_cluster_lost says why
  * - TIDE_TIMEOUT: the deadline has passed. The session is lost: its text names the member that was

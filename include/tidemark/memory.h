@@ -116,6 +116,8 @@ struct tide_pool_stats {
   uint64_t gap_waits; /* entries that reused_gap left to wait for, one or more per buffer */
   uint64_t splits, joins, refused_joins;
   uint64_t live_buffers;
+  uint64_t deferred_buffers; /* included in live_buffers: freed, but a held operation names them, or
+                                another member of a session may read them (cluster.h) */
   uint64_t live_bytes, peak_bytes;    /* requested bytes of live buffers */
   uint64_t source_bytes, source_peak; /* taken from the source */
   uint64_t busy_bytes;                /* source_bytes without idle chunks */

@@ -105,8 +105,19 @@ struct tide_home *tide_cluster_need_home(struct tide_cluster *cluster, const cha
   if (!home) return NULL;
   tide_subject_init(&home->subject, cluster, false);
   home->follow.node.fire = home_changed;
+  tide_list_init(&home->untold);
+  tide_list_init(&home->exports);
   copy_text(home->name, sizeof home->name, name);
   return home;
+}
+
+struct tide_home *tide_cluster_home(struct tide_cluster *cluster, struct tide_timeline *timeline) {
+  struct tide_home *home = NULL;
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  if (timeline->is_followed && timeline->follow->node.fire == home_changed)
+    home = TIDE_CONTAINER(timeline->follow, struct tide_home, follow);
+  tide_lock_give(guard);
+  return home && home->subject.cluster == cluster ? home : NULL;
 }
 
 enum tide_status tide_cluster_publish(struct tide_cluster *cluster, const char *name,
@@ -130,6 +141,27 @@ enum tide_status tide_cluster_publish(struct tide_cluster *cluster, const char *
 
 /* ---- timelines of others ------------------------------------------------------------------- */
 
+static uint64_t key_of(const struct tide_timeline *timeline) {
+  return (uint64_t)(uintptr_t)timeline;
+}
+
+struct tide_followed *tide_cluster_followed(const struct tide_cluster *cluster,
+                                            const struct tide_timeline *timeline) {
+  struct tide_tree_node *node =
+      tide_tree_at_least(&cluster->mirrors_by_timeline, key_of(timeline));
+  if (!node || node->key != key_of(timeline)) return NULL;
+  return TIDE_CONTAINER(node, struct tide_followed, named);
+}
+
+void tide_cluster_free_followed(struct tide_cluster *cluster, struct tide_followed *followed) {
+  tide_cluster_free_receipts(followed);
+  tide_cluster_free_imports(followed);
+  tide_tree_remove(&cluster->mirrors, &followed->node);
+  tide_tree_remove(&cluster->mirrors_by_timeline, &followed->named);
+  tide_timeline_release(followed->timeline);
+  tide_free(cluster->context->allocator, followed, 1, sizeof *followed);
+}
+
 static struct tide_followed *find_mirror(const struct tide_cluster *cluster, uint32_t rank,
                                          const char *name) {
   for (struct tide_tree_node *at = cluster->mirrors.first; at; at = tide_tree_next(at)) {
@@ -149,8 +181,11 @@ static enum tide_status make_mirror(struct tide_cluster *cluster, uint32_t rank,
     return status;
   }
   followed->home = rank;
+  tide_list_init(&followed->receipts);
   copy_text(followed->name, sizeof followed->name, name);
   (void)tide_tree_insert(&cluster->mirrors, &followed->node, ++cluster->mirror_count);
+  (void)tide_tree_insert(&cluster->mirrors_by_timeline, &followed->named,
+                         key_of(followed->timeline));
   *out_followed = followed;
   return TIDE_OK;
 }

@@ -57,15 +57,43 @@ struct tide_home {
   struct tide_timeline *timeline; /* NULL: not published yet */
   struct tide_timeline_follow follow;
   uint64_t told, told_failed; /* the reached value, and the first failed one, told last */
+  struct tide_link untold;    /* struct tide_export: buffers that its values publish, and that their
+                                 readers have not been told of */
+  struct tide_link exports;   /* the others */
   char name[TIDE_MESSAGE_NAME];
 };
 
 /* A mirror of another member's timeline. */
 struct tide_followed {
-  struct tide_tree_node node; /* cluster->mirrors; key: its number */
+  struct tide_tree_node node;  /* cluster->mirrors; key: its number */
+  struct tide_tree_node named; /* cluster->mirrors_by_timeline; key: its timeline's address */
   struct tide_timeline *timeline;
   uint32_t home;
+  uint64_t ended;            /* the operations that signal values up to this one are over */
+  struct tide_link receipts; /* struct tide_export: its values say that these have been read */
+  struct tide_tree imports;  /* struct tide_import, by value */
+  uint64_t most_imports;     /* from how many on those that have been read are forgotten */
+  struct tide_home *receipt; /* of the newest import; NULL: none has come */
+  uint32_t receipt_number;   /* its home's number of that timeline */
   char name[TIDE_MESSAGE_NAME];
+};
+
+/* A buffer of this member that another one may read. Its pin keeps the memory. */
+struct tide_export {
+  struct tide_link link;         /* home->untold or home->exports */
+  struct tide_link receipt_link; /* receipt->receipts */
+  struct tide_buffer *buffer;
+  struct tide_home *home;
+  struct tide_followed *receipt;
+  struct tide_message_export message;
+};
+
+/* A buffer of another member that this one may read. */
+struct tide_import {
+  struct tide_tree_node node; /* followed->imports; key: the value */
+  struct tide_span span;
+  struct tide_home *receipt;
+  uint64_t receipt_value;
 };
 
 /* An axis of this member that others follow. `wait` awaits the epoch after the one told. */
@@ -114,6 +142,7 @@ struct tide_cluster {
   struct tide_member *members;
   struct tide_link subjects;
   struct tide_tree mirrors;
+  struct tide_tree mirrors_by_timeline;
   struct tide_tree axes;        /* of this member, by axis */
   struct tide_tree far_axes;    /* of other members, by axis */
   uint32_t far_count, far_most; /* of far_axes; from how many on closed ones are asked for */
@@ -175,6 +204,33 @@ bool tide_cluster_close_axis(struct tide_cluster *cluster, tide_axis axis,
                              struct tide_fired *fired);
 /* Sends the message that the writer holds. */
 void tide_cluster_send(struct tide_cluster *cluster, uint32_t to);
+/* Returns the followed timeline of a mirror; NULL: it is not followed. */
+struct tide_followed *tide_cluster_followed(const struct tide_cluster *cluster,
+                                            const struct tide_timeline *timeline);
+/* Returns the home of a timeline of this member; NULL: it is not published. */
+struct tide_home *tide_cluster_home(struct tide_cluster *cluster, struct tide_timeline *timeline);
+/* Returns the home that a member follows under its number; NULL: it follows none. */
+struct tide_home *tide_cluster_home_followed(struct tide_cluster *cluster, uint32_t rank,
+                                             uint32_t number);
+/* Frees a followed timeline, with the exports and imports that hang on it. */
+void tide_cluster_free_followed(struct tide_cluster *cluster, struct tide_followed *followed);
+
+/* ---- export_buffer.c, with the lock held ---- */
+
+/* Tells a follower of the buffers that the timeline publishes to it. */
+void tide_cluster_tell_exports(struct tide_cluster *cluster, struct tide_home *home,
+                               const struct tide_follower *follower);
+/* Takes in an EXPORT. Returns why it cannot be; NULL: it was. */
+const char *tide_cluster_take_export(struct tide_cluster *cluster, uint32_t from);
+/* Notes that a member follows the timeline no more: under its next number it is told anew. */
+void tide_cluster_untell_exports(struct tide_home *home, uint32_t rank);
+/* Lets go of the buffers that have been read. `all`: the reader has left. */
+void tide_cluster_end_receipts(struct tide_followed *followed, bool all);
+/* Frees the exports of a home or a followed timeline. The memory stays out of use. */
+void tide_cluster_free_exports(struct tide_home *home);
+void tide_cluster_free_receipts(struct tide_followed *followed);
+void tide_cluster_free_imports(struct tide_followed *followed);
+
 /* Frees an axis that awaits nothing, with its followers. */
 void tide_cluster_free_axis(struct tide_cluster *cluster, struct tide_followed_axis *axis);
 void tide_cluster_free_followers(struct tide_cluster *cluster, struct tide_subject *subject);

@@ -115,6 +115,19 @@ void tide_cluster_end_if_over(struct tide_cluster *cluster) {
   tide_cluster_announce(cluster);
 }
 
+/* Returns the number of buffers that a member has not read. */
+static uint32_t count_unread(const struct tide_cluster *cluster, uint32_t rank) {
+  uint32_t count = 0;
+  for (struct tide_tree_node *at = cluster->mirrors.first; at; at = tide_tree_next(at)) {
+    const struct tide_followed *followed = TIDE_CONTAINER(at, struct tide_followed, node);
+    if (followed->home != rank) continue;
+    for (const struct tide_link *link = followed->receipts.next; link != &followed->receipts;
+         link = link->next)
+      count++;
+  }
+  return count;
+}
+
 /* The deadline has passed: a member that holds up the others is lost. */
 static void lose_slow(struct tide_cluster *cluster) {
   uint32_t rank = cluster->rank;
@@ -126,11 +139,13 @@ static void lose_slow(struct tide_cluster *cluster) {
     if (i != rank && !cluster->members[i].is_gone &&
         (cluster->members[i].in_flight || !cluster->members[i].has_left))
       rank = i;
-  uint32_t in_flight = cluster->members[rank].in_flight;
+  uint32_t in_flight = cluster->members[rank].in_flight, unread = count_unread(cluster, rank);
   if (rank == cluster->rank)
     tide_text_format(&text, "operations that others follow had not ended when it was to leave");
   else if (in_flight)
     tide_text_format(&text, "it had not taken in %u states when others left", in_flight);
+  else if (unread)
+    tide_text_format(&text, "it had not read %u buffers when others left", unread);
   else tide_text_format(&text, "it had not left when others did");
   tide_cluster_unlock(cluster);
   tide_cluster_lose(cluster, rank, reason);
@@ -179,6 +194,7 @@ static void free_home(struct tide_cluster *cluster, struct tide_home *home) {
     tide_timeline_end_follow(home->timeline, &home->follow);
     tide_timeline_let_go(home->timeline);
   }
+  tide_cluster_free_exports(home);
   tide_list_remove(&home->subject.link);
   tide_cluster_free_followers(cluster, &home->subject);
   tide_free(cluster->context->allocator, home, 1, sizeof *home);
@@ -215,12 +231,8 @@ static void free_all(struct tide_cluster *cluster) {
     tide_tracker_set_teller(cluster->context->tracker, node->key, NULL);
     tide_cluster_free_far_axis(cluster, TIDE_CONTAINER(node, struct tide_far_axis, node));
   }
-  while ((node = cluster->mirrors.first)) {
-    struct tide_followed *followed = TIDE_CONTAINER(node, struct tide_followed, node);
-    tide_tree_remove(&cluster->mirrors, node);
-    tide_timeline_release(followed->timeline);
-    tide_free(allocator, followed, 1, sizeof *followed);
-  }
+  while ((node = cluster->mirrors.first))
+    tide_cluster_free_followed(cluster, TIDE_CONTAINER(node, struct tide_followed, node));
   if (cluster->transport.free) cluster->transport.free(cluster->transport.self);
   tide_free(allocator, cluster->members, cluster->count, sizeof *cluster->members);
   tide_free(allocator, cluster, 1, sizeof *cluster);

@@ -75,13 +75,26 @@ void tide_message_lost(struct tide_message_writer *writer, uint64_t tag, uint32_
   put_failure(writer, why);
 }
 
+void tide_message_export(struct tide_message_writer *writer, uint64_t tag, uint32_t number,
+                         const struct tide_message_export *export) {
+  tide_message_begin(writer, tag, TIDE_MESSAGE_EXPORT);
+  put_number(writer, number, 4);
+  put_number(writer, export->value, 8);
+  put_number(writer, export->span.chunk, 8);
+  put_number(writer, export->span.offset, 8);
+  put_number(writer, export->span.size, 8);
+  put_number(writer, export->receipt, 4);
+  put_number(writer, export->receipt_value, 8);
+}
+
 void tide_message_state(struct tide_message_writer *writer, uint64_t tag, uint32_t number,
-                        const struct tide_mirror_state *state) {
+                        uint64_t ended, const struct tide_mirror_state *state) {
   tide_message_begin(writer, tag, TIDE_MESSAGE_STATE);
   put_number(writer, number, 4);
   put_number(writer, state->reached, 8);
   put_number(writer, state->fail_from, 8);
   put_number(writer, state->after, 8);
+  put_number(writer, ended, 8);
   put_status(writer, state->status);
   put_number(writer, state->cause != NULL, 1);
   if (state->cause) put_failure(writer, state->cause);
@@ -200,6 +213,7 @@ static void get_state(struct reader *reader, struct tide_message *out) {
   state->reached = get_number(reader, 8);
   state->fail_from = get_number(reader, 8);
   state->after = get_number(reader, 8);
+  out->ended = get_number(reader, 8);
   state->status = get_status(reader);
   out->has_cause = get_number(reader, 1) != 0;
   if (out->has_cause) get_failure(reader, &out->failure);
@@ -209,6 +223,18 @@ static void get_state(struct reader *reader, struct tide_message *out) {
     if (state->pending_count == TIDE_MIRROR_PENDING) return fail(reader, "too many records");
     get_record(reader, out, &used, &out->pending[state->pending_count++]);
   }
+}
+
+static void get_export(struct reader *reader, struct tide_message *out) {
+  struct tide_message_export *export = &out->export;
+  out->number = (uint32_t)get_number(reader, 4);
+  export->value = get_number(reader, 8);
+  export->span.chunk = get_number(reader, 8);
+  export->span.offset = get_number(reader, 8);
+  export->span.size = get_number(reader, 8);
+  export->receipt = (uint32_t)get_number(reader, 4);
+  export->receipt_value = get_number(reader, 8);
+  if (!export->value || !export->receipt_value) fail(reader, "an export of no value");
 }
 
 enum tide_status tide_message_read(const void *bytes, size_t size, struct tide_message *out,
@@ -228,6 +254,7 @@ enum tide_status tide_message_read(const void *bytes, size_t size, struct tide_m
       out->epoch = get_number(reader, 8);
       break;
     case TIDE_MESSAGE_STATE: get_state(reader, out); break;
+    case TIDE_MESSAGE_EXPORT: get_export(reader, out); break;
     case TIDE_MESSAGE_LOST:
       out->rank = (uint32_t)get_number(reader, 4);
       get_failure(reader, &out->failure);

@@ -24,7 +24,21 @@ enum tide_message_kind {
   TIDE_MESSAGE_ACK,         /* I have taken in so many more of your states and progress */
   TIDE_MESSAGE_LEAVING,     /* I am leaving: acknowledge each message, and say when this is noted */
   TIDE_MESSAGE_NOTED,       /* so many timelines of yours have I asked for, up to then */
-  TIDE_MESSAGE_BYE          /* I shall tell nothing new; I serve until all have said so */
+  TIDE_MESSAGE_BYE,         /* I shall tell nothing new; I serve until all have said so */
+  TIDE_MESSAGE_EXPORT       /* a value of mine publishes a buffer to you */
+};
+
+/* Bytes of a member's memory. `chunk`: the transport's number of a piece of memory. */
+struct tide_span {
+  uint64_t chunk, offset, size;
+};
+
+/* EXPORT. The state that reaches `value` is sent later. */
+struct tide_message_export {
+  uint64_t value;
+  struct tide_span span;
+  uint32_t receipt; /* the sender's number of the timeline that says when it has been read */
+  uint64_t receipt_value;
 };
 
 #define TIDE_AXIS_IF_CLOSED                                                                        \
@@ -33,14 +47,16 @@ enum tide_message_kind {
 struct tide_message {
   uint64_t tag;
   enum tide_message_kind kind;
-  uint32_t number; /* FOLLOW, UNFOLLOW, STATE: the follower's number of the timeline; ACK, NOTED:
-                      how many */
+  uint32_t number; /* FOLLOW, UNFOLLOW, STATE, EXPORT: the follower's number of the timeline; ACK,
+                      NOTED: how many */
   char name[TIDE_MESSAGE_NAME];
   tide_axis axis;
   uint64_t epoch;
   uint32_t rank;               /* LOST */
   struct tide_failure failure; /* LOST; STATE: the first cause, if has_cause */
   bool has_cause;
+  struct tide_message_export export;
+  uint64_t ended; /* STATE: all operations that were to signal values up to this one are over */
   struct tide_mirror_state state; /* STATE; its pointers lead into this struct */
   struct tide_mirror_record pending[TIDE_MIRROR_PENDING];
   uint64_t frontiers[TIDE_MESSAGE_FRONTIERS / sizeof(uint64_t)];
@@ -65,10 +81,12 @@ void tide_message_count(struct tide_message_writer *writer, uint64_t tag,
                         enum tide_message_kind kind, uint32_t count);
 void tide_message_lost(struct tide_message_writer *writer, uint64_t tag, uint32_t rank,
                        const struct tide_failure *why);
+void tide_message_export(struct tide_message_writer *writer, uint64_t tag, uint32_t number,
+                         const struct tide_message_export *export);
 /* Writes the head of a state. The records follow: the newest reached one first, if
  * state->newest.value is not 0; then the pending ones, ascending. */
 void tide_message_state(struct tide_message_writer *writer, uint64_t tag, uint32_t number,
-                        const struct tide_mirror_state *state);
+                        uint64_t ended, const struct tide_mirror_state *state);
 /* Appends a record. False: there is no room for it, and the message stays as it was. */
 bool tide_message_add_record(struct tide_message_writer *writer,
                              const struct tide_mirror_record *record);

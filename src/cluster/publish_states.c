@@ -42,7 +42,8 @@ static bool write_state(struct tide_cluster *cluster, struct tide_home *home,
   home->told = state.reached;
   home->told_failed = state.fail_from;
   if (tide_history_newest(timeline, &view)) state.newest = record_of(&view);
-  tide_message_state(writer, cluster->tag, follower->number, &state);
+  tide_message_state(writer, cluster->tag, follower->number, tide_timeline_ended_locked(timeline),
+                     &state);
   bool has_room = !state.newest.value || tide_message_add_record(writer, &state.newest);
   TIDE_ASSERT(has_room); /* a frontier takes half of a message at most */
   uint64_t value = state.reached, before = follower->told;
@@ -112,6 +113,7 @@ static void tell_follower(struct tide_cluster *cluster, struct tide_follower *fo
     tide_message_axis(&cluster->writer, cluster->tag, TIDE_MESSAGE_PROGRESS, axis->node.key,
                       axis->told);
   } else if (!subject->is_axis && tide_home_of(subject)->timeline) {
+    tide_cluster_tell_exports(cluster, tide_home_of(subject), follower);
     is_all = write_state(cluster, tide_home_of(subject), follower);
   } else {
     return; /* there is nothing to tell yet */
@@ -276,6 +278,8 @@ static bool is_settled(struct tide_cluster *cluster) {
     struct tide_subject *subject = TIDE_CONTAINER(at, struct tide_subject, link);
     if (subject->is_axis || !tide_home_of(subject)->timeline) continue;
     if (!is_told(tide_home_of(subject))) return false;
+    if (!tide_list_empty(&tide_home_of(subject)->untold)) return false;
+    if (!tide_list_empty(&tide_home_of(subject)->exports)) return false;
   }
   for (const struct tide_tree_node *at = cluster->axes.first; at; at = tide_tree_next(at)) {
     uint64_t told = TIDE_CONTAINER(at, const struct tide_followed_axis, node)->told;

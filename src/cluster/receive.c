@@ -50,18 +50,26 @@ static void leave_line(struct tide_member *member, const struct tide_follower *f
   if (!*at) member->last_untold = at;
 }
 
-static const char *take_unfollow(struct tide_cluster *cluster, uint32_t from) {
+struct tide_home *tide_cluster_home_followed(struct tide_cluster *cluster, uint32_t rank,
+                                             uint32_t number) {
   for (struct tide_link *at = cluster->subjects.next; at != &cluster->subjects; at = at->next) {
     struct tide_subject *subject = TIDE_CONTAINER(at, struct tide_subject, link);
-    struct tide_follower **place = find_follower(subject, from, cluster->message.number);
-    struct tide_follower *follower = *place;
-    if (subject->is_axis || !follower) continue;
-    if (follower->is_untold) leave_line(&cluster->members[from], follower);
-    *place = follower->next;
-    tide_free(cluster->context->allocator, follower, 1, sizeof *follower);
-    return NULL;
+    if (!subject->is_axis && *find_follower(subject, rank, number)) return tide_home_of(subject);
   }
-  return "it follows no timeline of this number";
+  return NULL;
+}
+
+static const char *take_unfollow(struct tide_cluster *cluster, uint32_t from) {
+  uint32_t number = cluster->message.number;
+  struct tide_home *home = tide_cluster_home_followed(cluster, from, number);
+  if (!home) return "it follows no timeline of this number";
+  struct tide_follower **place = find_follower(&home->subject, from, number);
+  struct tide_follower *follower = *place;
+  if (follower->is_untold) leave_line(&cluster->members[from], follower);
+  *place = follower->next;
+  tide_cluster_untell_exports(home, from);
+  tide_free(cluster->context->allocator, follower, 1, sizeof *follower);
+  return NULL;
 }
 
 static struct tide_followed_axis *need_axis(struct tide_cluster *cluster, tide_axis axis) {
@@ -139,12 +147,11 @@ static bool forget_unused(struct tide_cluster *cluster, struct tide_followed *fo
   const struct tide_timeline *timeline = followed->timeline;
   if (tide_load_acquire(&timeline->owners) != 1) return false; /* the session is one */
   if (tide_load_acquire(&timeline->references) != 1) return false;
+  if (!tide_list_empty(&followed->receipts)) return false;
   tide_message_count(&cluster->writer, cluster->tag, TIDE_MESSAGE_UNFOLLOW,
                      (uint32_t)followed->node.key);
   tide_cluster_send(cluster, followed->home);
-  tide_tree_remove(&cluster->mirrors, &followed->node);
-  tide_timeline_release(followed->timeline);
-  tide_free(cluster->context->allocator, followed, 1, sizeof *followed);
+  tide_cluster_free_followed(cluster, followed);
   return true;
 }
 
@@ -161,6 +168,8 @@ static const char *take_state(struct tide_cluster *cluster, uint32_t from, struc
   if (followed->home != from) return "a state of another machine's timeline";
   if (forget_unused(cluster, followed)) return NULL;
   if (tide_mirror_take(followed->timeline, state, fired, diag) != TIDE_OK) return diag->text;
+  if (cluster->message.ended > followed->ended) followed->ended = cluster->message.ended;
+  tide_cluster_end_receipts(followed, false);
   if (state->newest.value) note_axes(cluster, &state->newest, fired);
   for (size_t i = 0; i < state->pending_count; i++) note_axes(cluster, &state->pending[i], fired);
   return NULL;
@@ -239,8 +248,10 @@ static const char *take_bye(struct tide_cluster *cluster, uint32_t from, struct 
   tide_text_format(&text, "machine %u (%s) has left the session", from,
                    cluster->members[from].name);
   for (struct tide_tree_node *at = cluster->mirrors.first; at; at = tide_tree_next(at)) {
-    const struct tide_followed *followed = TIDE_CONTAINER(at, struct tide_followed, node);
-    if (followed->home == from) tide_mirror_lose(followed->timeline, &why, fired);
+    struct tide_followed *followed = TIDE_CONTAINER(at, struct tide_followed, node);
+    if (followed->home != from) continue;
+    tide_mirror_lose(followed->timeline, &why, fired);
+    tide_cluster_end_receipts(followed, true);
   }
   return NULL;
 }
@@ -257,6 +268,9 @@ static const char *take(struct tide_cluster *cluster, uint32_t from, struct tide
     case TIDE_MESSAGE_STATE:
       cluster->members[from].taken++;
       return take_state(cluster, from, fired, diag);
+    case TIDE_MESSAGE_EXPORT:
+      cluster->members[from].taken++;
+      return tide_cluster_take_export(cluster, from);
     case TIDE_MESSAGE_PROGRESS:
       cluster->members[from].taken++;
       return take_progress(cluster, from, fired);

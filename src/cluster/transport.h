@@ -29,8 +29,8 @@
  * if it lives. Then the axes of others are severed, and the waiters run. An operation that has
  * failed is no loss.
  *
- * Transport. It carries whole messages, each once, in any order; a message that does not arrive is
- * a loss. It says when a member is gone.
+ * Transport. It carries whole messages, each once, in any order, but for an EXPORT, which keeps its
+ * place among the messages to its member; a message that does not arrive is a loss. It says when a member is gone.
  *
  * Ownership. The session keeps the memory of home timelines and an owner of each mirror. It is
  * destroyed before its context.
@@ -40,6 +40,7 @@
 #ifndef TIDE_CLUSTER_TRANSPORT_H
 #define TIDE_CLUSTER_TRANSPORT_H
 
+#include "cluster/message.h"
 #include "tidemark/cluster.h"
 
 #define TIDE_MEMBERS_MOST 1024u
@@ -57,6 +58,18 @@ struct tide_transport {
   void (*end)(void *self);
   /* Frees the transport, after `end`. NULL: nothing is to be freed. */
   void (*free)(void *self);
+
+  /* Memory that members read. NULL, and no function below is called: this transport has none. */
+  const struct tide_memory_source *memory;
+  /* Finds bytes in memory of the source. False: they are not in it. */
+  bool (*find)(void *self, const void *data, size_t size, struct tide_span *out_span);
+  /* Lets a member read the span's chunk, from a message on that is sent later. The session's lock
+   * is held. */
+  void (*share)(void *self, uint32_t to, const struct tide_span *span);
+  /* True if the member has shared all bytes of the span. The session's lock is held. */
+  bool (*has)(void *self, uint32_t from, const struct tide_span *span);
+  /* Copies the span's bytes to `data`. No lock is held. TIDE_LOST: they are gone. */
+  enum tide_status (*read)(void *self, uint32_t from, const struct tide_span *span, void *data);
 };
 
 struct tide_cluster_setup {

@@ -135,6 +135,7 @@ void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *out_stats) 
   tide_pool_lock(pool);
   struct tide_pool_stats stats = pool->stats;
   stats.live_buffers = pool->live;
+  stats.deferred_buffers = pool->deferred_live;
   stats.reused_known = pool->reused[TIDE_REUSE_KNOWN];
   stats.reused_finished = pool->reused[TIDE_REUSE_FINISHED];
   stats.reused_gap = pool->reused[TIDE_REUSE_GAP];

@@ -11,8 +11,8 @@
 void tide_buffer_retain(struct tide_buffer *buffer);
 void tide_buffer_release(struct tide_buffer *buffer);
 
-/* Each held operation that names the buffer pins it: a free completes only when all of these have
- * entered (or left). */
+/* Each held operation that names the buffer pins it, and each member of a session that may read it:
+ * a free completes only when all of these have entered (or left), or have read. */
 void tide_buffer_pin(struct tide_buffer *buffer);
 void tide_buffer_unpin(struct tide_buffer *buffer);
 

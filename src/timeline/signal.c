@@ -243,6 +243,31 @@ static inline void withdraw(struct tide_record *record) {
   limit_host(record->timeline);
 }
 
+/* Returns the lowest value that an operation is to signal; UINT64_MAX: none is. */
+static uint64_t lowest_unsignalled(const struct tide_timeline *timeline) {
+  const struct tide_tree_node *pending = timeline->pending.first;
+  const struct tide_tree_node *reserved = timeline->reserved.first;
+  return min_value(pending ? pending->key : UINT64_MAX, reserved ? reserved->key : UINT64_MAX);
+}
+
+/* The operation that was to signal the record's value is over, and did not. */
+static void note_over(const struct tide_record *record) {
+  const struct tide_timeline *timeline = record->timeline;
+  struct tide_timeline_follow *follow = timeline->follow;
+  uint64_t value = record->node.key;
+  if (!timeline->is_followed || record->state != TIDE_RECORD_IDLE) return;
+  if (value > follow->over) follow->over = value;
+  if (value > follow->over_first && lowest_unsignalled(timeline) > value)
+    follow->over_first = value;
+}
+
+uint64_t tide_timeline_ended_locked(const struct tide_timeline *timeline) {
+  uint64_t ended = timeline->reached.value, lowest = lowest_unsignalled(timeline);
+  if (!timeline->is_followed) return ended;
+  uint64_t over = lowest == UINT64_MAX ? timeline->follow->over : timeline->follow->over_first;
+  return min_value(over > ended ? over : ended, lowest - 1);
+}
+
 void tide_timeline_withdraw(struct tide_record *record, struct tide_fired *fired) {
   withdraw(record);
   tell_change(record->timeline, fired);
@@ -256,6 +281,7 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
   bool up = value > timeline->reached.value;
   if (tide_timeline_has_failed(timeline, value)) {
     up = true; /* failed before: no value is reached, no failure is new */
+    note_over(record);
     tell_change(timeline, fired);
   } else if (!up) {
     tide_timeline_fail_locked(timeline, value, TIDE_VALUE, NULL, fired);
@@ -287,6 +313,7 @@ void tide_timeline_break(struct tide_record *record, enum tide_status status,
                          struct tide_cause *cause, struct tide_fired *fired) {
   struct tide_timeline *timeline = record->timeline;
   uint64_t value = record->node.key;
+  note_over(record);
   if (timeline->ends_singly || value <= timeline->reached.value) return;
   tide_timeline_fail_locked(timeline, newest_below(timeline, value) + 1, status, cause, fired);
 }

@@ -39,6 +39,9 @@ struct tide_timeline_follow {
   struct tide_node node;
   uint32_t told;      /* atomic: the node is on its way */
   uint32_t in_flight; /* atomic: nodes that have not called tide_timeline_follow_done */
+  /* Under the guard. The highest value that an operation was to signal and that failed, with the
+   * operation over; the same, counting only values without a lower pending or reserved one. */
+  uint64_t over, over_first;
 };
 
 /* A thread that signals a timeline from outside, and listens only while a value is awaited. */
@@ -340,6 +343,9 @@ static inline void tide_waiting_end(struct tide_context *context) {
 bool tide_timeline_set_follow(struct tide_timeline *timeline, struct tide_timeline_follow *follow);
 /* Ends that, and waits until the node is at rest. */
 void tide_timeline_end_follow(struct tide_timeline *timeline, struct tide_timeline_follow *follow);
+/* Returns the value up to which all operations are over that were to signal the timeline, whether
+ * they did or failed. They were submitted in the order of their values. Under the guard. */
+uint64_t tide_timeline_ended_locked(const struct tide_timeline *timeline);
 static inline void tide_timeline_follow_heard(struct tide_timeline_follow *follow) {
   tide_store_release(&follow->told, 0u);
 }

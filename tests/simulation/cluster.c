@@ -1,6 +1,6 @@
 /* A session of several contexts over a simulated transport: random programs whose operations
- * compute bytes from those that they wait for, wherever these ran. Messages are late and out of
- * order; bodies fail; a machine is lost, or all leave. */
+ * compute bytes from those that they wait for, wherever these ran, and read each other's buffers.
+ * Messages are late and out of order; bodies fail; a machine is lost, or all leave. */
 #include "cluster/cluster_state.h"
 
 #include "base/random.h"
@@ -16,6 +16,8 @@
 #define OPS 60
 #define WAITS 3
 #define NET 4096
+#define BUFFER 64   /* bytes of one */
+#define MEMORY 1024 /* bytes of a machine's pool */
 #define OUT 64
 
 struct op {
@@ -25,6 +27,10 @@ struct op {
   bool submitted, started, over;
   enum tide_status status; /* when it is over */
   uint64_t bytes;          /* 0: not written */
+  uint32_t reads;          /* number + 1 of the operation whose buffer it reads; 0: none */
+  uint32_t reader;         /* number of the operation that reads its buffer; 0: none */
+  unsigned char *memory;   /* its buffer; NULL: none */
+  bool is_exported;
 };
 
 struct machine {
@@ -36,6 +42,7 @@ struct machine {
   struct tide_backend backend;
   struct tide_device *device;
   struct tide_queue *queues[QUEUES];
+  struct tide_pool *pool;
   struct tide_timeline *lines[MACHINES][QUEUES]; /* its own, and mirrors */
   struct tide_cluster *cluster;
   struct tide_work *out[OUT];
@@ -45,6 +52,7 @@ struct machine {
 
 struct packet {
   uint32_t from, to;
+  uint64_t number;
   size_t size;
   unsigned char *bytes;
 };
@@ -58,7 +66,7 @@ struct world {
   uint64_t tops[MACHINES][QUEUES];
   struct packet net[NET];
   uint32_t packets;
-  uint64_t messages, ahead, elided;
+  uint64_t messages, ahead, elided, read, reused;
   struct tide_clock *clock; /* a signalling thread tells itself what has been quiet for a while */
   uint32_t window;
   bool leaves; /* all machines leave at the end */
@@ -82,9 +90,8 @@ static void send_packet(void *self, uint32_t to, const void *bytes, size_t size)
   struct world *w = m->world;
   if (w->packets == NET) VIOLATION(w, "%u messages are on their way", NET);
   struct packet *packet = &w->net[w->packets++];
-  *packet = (struct packet){m->rank, to, size, malloc(size)};
+  *packet = (struct packet){m->rank, to, w->messages++, size, malloc(size)};
   memcpy(packet->bytes, bytes, size);
-  w->messages++;
 }
 
 static void wake(void *self) { ((struct machine *)self)->awake = true; }
@@ -94,9 +101,26 @@ static void drop_packet(struct world *w, uint32_t at) {
   w->net[at] = w->net[--w->packets];
 }
 
+static bool is_export(const struct packet *packet) {
+  return packet->size > 8 && packet->bytes[8] == TIDE_MESSAGE_EXPORT;
+}
+
+/* The packet itself, or an earlier one of its pair: an EXPORT keeps its place. */
+static uint32_t in_order(const struct world *w, uint32_t wanted) {
+  const struct packet *packet = &w->net[wanted];
+  uint32_t first = wanted, export = UINT32_MAX;
+  for (uint32_t i = 0; i < w->packets; i++) {
+    const struct packet *at = &w->net[i];
+    if (at->from != packet->from || at->to != packet->to || at->number > packet->number) continue;
+    if (at->number < w->net[first].number) first = i;
+    if (is_export(at)) export = i;
+  }
+  return export == UINT32_MAX ? wanted : first;
+}
+
 static void deliver(struct world *w) {
   if (!w->packets) return;
-  uint32_t at = pick(w, w->packets);
+  uint32_t at = in_order(w, pick(w, w->packets));
   struct packet packet = w->net[at];
   struct machine *to = &w->machines[packet.to];
   if (to->is_dead || w->machines[packet.from].is_dead) {
@@ -108,6 +132,41 @@ static void deliver(struct world *w) {
   drop_packet(w, at);
   tide_cluster_receive(to->cluster, packet.from, copy, packet.size);
   free(copy);
+}
+
+/* All machines are in this process: a span's chunk is the address. */
+static void *map_memory(void *self, size_t size) {
+  (void)self;
+  return aligned_alloc(64, size); /* both pools ask for multiples of 64 */
+}
+static void unmap_memory(void *self, void *memory, size_t size) {
+  (void)self;
+  (void)size;
+  free(memory);
+}
+static const struct tide_memory_source memory = {map_memory, unmap_memory, NULL};
+
+static bool find_memory(void *self, const void *data, size_t size, struct tide_span *out_span) {
+  (void)self;
+  *out_span = (struct tide_span){(uint64_t)(uintptr_t)data, 0, size};
+  return true;
+}
+static void share_memory(void *self, uint32_t to, const struct tide_span *span) {
+  (void)self;
+  (void)to;
+  (void)span;
+}
+static bool has_memory(void *self, uint32_t from, const struct tide_span *span) {
+  (void)self;
+  (void)from;
+  return span->chunk != 0;
+}
+static enum tide_status read_memory(void *self, uint32_t from, const struct tide_span *span,
+                                    void *data) {
+  (void)self;
+  (void)from;
+  memcpy(data, (const char *)(uintptr_t)span->chunk + span->offset, span->size); // NOLINT
+  return TIDE_OK;
 }
 
 /* ---- machines ------------------------------------------------------------------------------ */
@@ -154,9 +213,21 @@ static void open_machine(struct world *w, uint32_t rank) {
                                       .count = w->machine_count,
                                       .tag = 42,
                                       .window = w->window,
-                                      .transport = {.self = m, .send = send_packet, .wake = wake},
+                                      .transport = {.self = m,
+                                                    .send = send_packet,
+                                                    .wake = wake,
+                                                    .memory = &memory,
+                                                    .find = find_memory,
+                                                    .share = share_memory,
+                                                    .has = has_memory,
+                                                    .read = read_memory},
                                       .names = names};
   CHECK_OK(tide_cluster_create(&params, &m->cluster));
+  struct tide_pool_params pool = {.struct_size = sizeof pool,
+                                  .source = tide_cluster_memory(m->cluster),
+                                  .limit = MEMORY,
+                                  .chunk = MEMORY};
+  CHECK_OK(tide_pool_create(m->context, &pool, &m->pool));
   for (uint32_t q = 0; q < QUEUES; q++) {
     struct tide_timeline_params line = {.struct_size = sizeof line,
                                         .scope = TIDE_SCOPE_SYSTEM,
@@ -193,6 +264,36 @@ static void draw_op(struct world *w) {
   w->op_count++;
 }
 
+/* Makes the newest operation write a buffer, which another machine's next operation reads. */
+static void draw_reader(struct world *w) {
+  uint32_t writer = w->op_count - 1;
+  if (w->op_count == OPS || pick(w, 3)) return;
+  draw_op(w);
+  struct op *reader = &w->ops[writer + 1];
+  if (reader->machine == w->ops[writer].machine) return;
+  if (reader->wait_count == WAITS) reader->wait_count--;
+  reader->waits[reader->wait_count++] = writer;
+  reader->reads = writer + 1;
+  w->ops[writer].reader = writer + 1;
+}
+
+/* Allocates and exports the buffer of an operation. NULL: the pool has none now. */
+static struct tide_buffer *export_buffer(struct world *w, struct machine *m, struct op *op) {
+  const struct op *reader = &w->ops[op->reader];
+  struct tide_buffer *buffer;
+  if (!op->reader || tide_queue_alloc(m->queues[op->queue], m->pool, BUFFER, NULL, &buffer))
+    return NULL;
+  w->reused += tide_buffer_reuse(buffer) != TIDE_REUSE_FRESH;
+  enum tide_status status =
+      tide_cluster_export(m->cluster, buffer, m->lines[m->rank][op->queue], op->value,
+                          m->lines[reader->machine][reader->queue], reader->value);
+  if (status != TIDE_OK && w->lost < 0)
+    VIOLATION(w, "an export answers %s", tide_status_name(status));
+  op->memory = tide_buffer_data(buffer);
+  op->is_exported = status == TIDE_OK;
+  return buffer;
+}
+
 static void submit_next(struct world *w, struct machine *m) {
   while (m->next < w->op_count && w->ops[m->next].machine != m->rank) m->next++;
   if (m->next == w->op_count) return;
@@ -207,8 +308,12 @@ static void submit_next(struct world *w, struct machine *m) {
     waits[i] = (struct tide_wait){m->lines[on->machine][on->queue], on->value};
     w->ahead += on->machine != m->rank && !on->started;
   }
+  struct tide_buffer *buffer = export_buffer(w, m, op);
+  struct tide_use use = {.buffer = buffer, .access = TIDE_WRITE};
   struct tide_operation operation = {.body = &body,
                                      .label = label,
+                                     .buffers = &use,
+                                     .buffer_count = buffer != NULL,
                                      TIDE_ARGUMENTS(index),
                                      .waits = waits,
                                      .wait_count = op->wait_count,
@@ -218,6 +323,24 @@ static void submit_next(struct world *w, struct machine *m) {
   enum tide_status status = tide_queue_submit(m->queues[op->queue], &operation, NULL, &diag);
   if (status != TIDE_OK) VIOLATION(w, "o%u is refused: %s", index, diag.text);
   op->submitted = true;
+  if (buffer) tide_queue_free(m->queues[op->queue], buffer);
+}
+
+/* Reads the buffer of another machine's operation, which nothing may have overwritten. */
+static enum tide_status read_buffer(struct world *w, struct machine *m, const struct op *op) {
+  unsigned char bytes[BUFFER];
+  if (!op->reads || !w->ops[op->reads - 1].is_exported || m->is_dead) return TIDE_OK;
+  const struct op *writer = &w->ops[op->reads - 1];
+  enum tide_status status = tide_cluster_read(
+      m->cluster, m->lines[writer->machine][writer->queue], writer->value, 0, bytes, BUFFER);
+  if (status != TIDE_OK && (status != TIDE_LOST || w->lost < 0))
+    VIOLATION(w, "o%u cannot read: %s", (uint32_t)(op - w->ops), tide_status_name(status));
+  for (uint32_t i = 0; i < BUFFER && status == TIDE_OK; i++)
+    if (bytes[i] != (unsigned char)op->reads)
+      VIOLATION(w, "o%u reads bytes of o%u, not of o%u", (uint32_t)(op - w->ops), bytes[i] - 1,
+                op->reads - 1);
+  w->read += status == TIDE_OK;
+  return status;
 }
 
 /* What it computes from what it waited for, and, in its queue, came behind. */
@@ -239,6 +362,7 @@ static void take_work(struct world *w, struct machine *m) {
     if (!w->ops[op->waits[i]].bytes)
       VIOLATION(w, "o%u on %u starts before o%u on %u is written", index, m->rank, op->waits[i],
                 w->ops[op->waits[i]].machine);
+  (void)read_buffer(w, m, op);
   m->out[m->out_count++] = work;
 }
 
@@ -249,8 +373,11 @@ static void give_work(struct world *w, struct machine *m) {
   m->out[at] = m->out[--m->out_count];
   uint32_t index = *(const uint32_t *)tide_work_arguments(work);
   struct op *op = &w->ops[index];
-  if (!op->fails) op->bytes = compute(w, index);
-  work->status = op->fails ? TIDE_IO : TIDE_OK;
+  enum tide_status status = op->fails ? TIDE_IO : TIDE_OK;
+  if (op->memory) memset(op->memory, (int)(index + 1), BUFFER);
+  if (read_buffer(w, m, op) != TIDE_OK) status = TIDE_LOST; /* its machine does not know it yet */
+  if (status == TIDE_OK) op->bytes = compute(w, index);
+  work->status = status;
   tide_device_exchange(m->device, &work, 1, NULL, 0, NULL);
 }
 
@@ -281,7 +408,10 @@ static void leave(struct world *w, struct machine *m) {
 static void step(struct world *w, bool calm) {
   struct machine *m = &w->machines[pick(w, w->machine_count)];
   tide_clock_pass(w->clock, pick(w, 2000));
-  if (!calm && w->op_count < OPS && pick(w, 3) == 0) draw_op(w);
+  if (!calm && w->op_count < OPS && pick(w, 3) == 0) {
+    draw_op(w);
+    draw_reader(w);
+  }
   if (w->lost >= 0) notice_loss(w);
   if (!m->is_dead) {
     if (pick(w, 2)) submit_next(w, m);
@@ -391,7 +521,7 @@ static void run(uint64_t seed) {
 }
 
 TEST(random_programs_over_a_simulated_transport) {
-  uint64_t messages = 0, ahead = 0, elided = 0;
+  uint64_t messages = 0, ahead = 0, elided = 0, read = 0, reused = 0;
   const char *given = getenv("SEED");
   uint64_t first = given ? strtoull(given, NULL, 0) : 1;
   uint64_t last = given ? first : 1500 / test_slowdown();
@@ -400,9 +530,12 @@ TEST(random_programs_over_a_simulated_transport) {
     messages += world.messages;
     ahead += world.ahead;
     elided += world.elided;
+    read += world.read;
+    reused += world.reused;
   }
   /* Operations were queued, and waits elided, before the producers had started. */
   CHECK(given || (ahead > 0 && elided > 0 && messages > 0));
+  CHECK(given || (read > 0 && reused > 0));
 }
 
 /* ---- what breaks a rule ------------------------------------------------------------------- */
@@ -423,7 +556,7 @@ static void write_promise(struct told *told, uint64_t tag, uint32_t number, tide
   if (other) tide_frontier_insert_or_raise(frontier, other, other_epoch, NULL);
   struct tide_mirror_record record = {3, signaller, epoch, frontier};
   told->state = (struct tide_mirror_state){.fail_from = UINT64_MAX, .after = told->after};
-  tide_message_state(&told->writer, tag, number, &told->state);
+  tide_message_state(&told->writer, tag, number, 0, &told->state);
   CHECK(tide_message_add_record(&told->writer, &record));
 }
 
@@ -471,7 +604,7 @@ TEST(a_message_that_breaks_a_rule_is_a_loss) {
   CHECK(mirror->ops->find(mirror->backing, 1, &view) && view.value == 3);
   CHECK(!tide_cluster_lost(world.machines[0].cluster, NULL));
   give(&told, told.writer.size - 1);
-  is_lost_for("byte 67 of a message of 86: a frontier is cut short");
+  is_lost_for("byte 75 of a message of 94: a frontier is cut short");
 
   open_two();
   write_promise(&told, 42, 1, tide_queue_axis(world.machines[0].queues[0]), 1, 0, 0);
@@ -883,7 +1016,251 @@ TEST(axes_of_gone_queues_are_forgotten) {
   close_two();
 }
 
+/* ---- buffers ------------------------------------------------------------------------------- */
+
+/* Machine 0's buffer, which machine 1 reads. */
+struct shared {
+  struct machine *writer, *reader;
+  struct tide_timeline *written, *mirror, *receipt, *read;
+  struct tide_pool *pool; /* has memory for one buffer */
+  struct tide_buffer *buffer;
+};
+
+static void open_shared(struct shared *s) {
+  open_two();
+  s->writer = &world.machines[0];
+  s->reader = &world.machines[1];
+  s->written = s->writer->lines[0][0];
+  s->mirror = s->reader->lines[0][0];
+  s->read = s->reader->lines[1][0];
+  s->receipt = s->writer->lines[1][0];
+  settle();
+  struct tide_pool_params params = {.struct_size = sizeof params,
+                                    .source = tide_cluster_memory(s->writer->cluster),
+                                    .limit = BUFFER,
+                                    .chunk = BUFFER};
+  CHECK_OK(tide_pool_create(s->writer->context, &params, &s->pool));
+  CHECK_OK(tide_pool_alloc(s->pool, BUFFER, NULL, "frame", &s->buffer));
+}
+
+/* Publishes the buffer as value 1, and frees it. */
+static void share_buffer(struct shared *s) {
+  memset(tide_buffer_data(s->buffer), 7, BUFFER);
+  CHECK_OK(tide_cluster_export(s->writer->cluster, s->buffer, s->written, 1, s->receipt, 1));
+  CHECK_OK(tide_timeline_signal(s->written, 1, NULL));
+  tide_pool_free(s->buffer, NULL);
+  settle();
+}
+
+static enum tide_status read_shared(struct shared *s, uint64_t value, uint64_t offset,
+                                    size_t size) {
+  unsigned char bytes[2 * BUFFER] = {0};
+  enum tide_status status =
+      tide_cluster_read(s->reader->cluster, s->mirror, value, offset, bytes, size);
+  for (size_t i = 0; i < size && status == TIDE_OK; i++) CHECK_EQ_U64(bytes[i], 7);
+  return status;
+}
+
+/* The pool has no other memory. */
+static bool is_reused(const struct shared *s) {
+  struct tide_buffer *buffer;
+  if (tide_pool_alloc(s->pool, BUFFER, NULL, NULL, &buffer) != TIDE_OK) return false;
+  tide_pool_free(buffer, NULL);
+  return true;
+}
+
+/* An operation of the reader that signals the receipt, and whose body runs. */
+static struct tide_work *start_reading(struct shared *s) {
+  struct tide_wait wait = {s->mirror, 1};
+  struct tide_signal signal = {.timeline = s->read, .value = 1};
+  struct tide_operation operation = {.body = &body,
+                                     .waits = &wait,
+                                     .wait_count = 1,
+                                     .signals = &signal,
+                                     .signal_count = 1};
+  struct tide_work *work;
+  CHECK_OK(tide_queue_submit(s->reader->queues[0], &operation, NULL, NULL));
+  CHECK(tide_device_exchange(s->reader->device, NULL, 0, &work, 1, NULL) == 1);
+  return work;
+}
+static void end_reading(struct shared *s, struct tide_work *work, enum tide_status status) {
+  work->status = status;
+  tide_device_exchange(s->reader->device, &work, 1, NULL, 0, NULL);
+  settle();
+}
+
+TEST(a_buffer_is_reused_once_it_has_been_read) {
+  struct shared s;
+  open_shared(&s);
+  share_buffer(&s);
+  struct tide_work *work = start_reading(&s);
+  settle();
+  CHECK(!is_reused(&s));
+  CHECK_OK(read_shared(&s, 1, 0, BUFFER));
+  end_reading(&s, work, TIDE_OK);
+  CHECK_EQ_U64(tide_timeline_query(s.receipt), 1);
+  CHECK(is_reused(&s));
+  CHECK_STATUS(read_shared(&s, 1, 0, 1), TIDE_INVALID); /* the receipt is over */
+  close_two();
+}
+
+TEST(a_read_names_what_is_there) {
+  struct shared s;
+  open_shared(&s);
+  settle();
+  CHECK_STATUS(read_shared(&s, 1, 0, 1), TIDE_INVALID); /* not reached */
+  share_buffer(&s);
+  CHECK_OK(read_shared(&s, 1, BUFFER - 1, 1));
+  CHECK_OK(read_shared(&s, 1, BUFFER, 0));
+  CHECK_STATUS(read_shared(&s, 1, BUFFER, 1), TIDE_INVALID);
+  CHECK_STATUS(read_shared(&s, 1, UINT64_MAX, 2), TIDE_INVALID);
+  CHECK_STATUS(read_shared(&s, 1, 1, BUFFER), TIDE_INVALID);
+  CHECK_OK(tide_timeline_signal(s.written, 2, NULL));
+  settle();
+  CHECK_STATUS(read_shared(&s, 2, 0, 1), TIDE_NOT_FOUND);
+  CHECK_STATUS(tide_cluster_read(s.reader->cluster, s.read, 1, 0, &s, 0), TIDE_INVALID);
+  close_two();
+}
+
+TEST(an_export_names_what_is_there) {
+  struct shared s;
+  unsigned char *own;
+  open_shared(&s);
+  struct tide_cluster *cluster = s.writer->cluster;
+  CHECK_STATUS(tide_cluster_export(cluster, s.buffer, s.receipt, 1, s.receipt, 1), TIDE_INVALID);
+  CHECK_STATUS(tide_cluster_export(cluster, s.buffer, s.written, 1, s.written, 1), TIDE_INVALID);
+  CHECK_STATUS(tide_cluster_export(cluster, s.buffer, s.written, 0, s.receipt, 1), TIDE_INVALID);
+  CHECK_STATUS(tide_cluster_export(cluster, NULL, s.written, 1, s.receipt, 1), TIDE_INVALID);
+  CHECK_OK(tide_cluster_export(cluster, s.buffer, s.written, 2, s.receipt, 1));
+  CHECK_STATUS(tide_cluster_export(cluster, s.buffer, s.written, 2, s.receipt, 2), TIDE_BUSY);
+  CHECK_OK(tide_timeline_signal(s.written, 3, NULL));
+  CHECK_STATUS(tide_cluster_export(cluster, s.buffer, s.written, 3, s.receipt, 2), TIDE_BUSY);
+  CHECK_OK(tide_cluster_export(cluster, s.buffer, s.written, 4, s.receipt, 2));
+  own = tide_buffer_data(s.buffer);
+  memset(own, 7, BUFFER);
+  settle();
+  CHECK_OK(read_shared(&s, 2, 0, BUFFER));
+  CHECK_STATUS(read_shared(&s, 4, 0, BUFFER), TIDE_INVALID);
+  close_two();
+}
+
+/* A receipt that has failed is over when the operation is that was to signal it. */
+TEST(a_failed_receipt_waits_for_its_operation) {
+  struct shared s;
+  open_shared(&s);
+  share_buffer(&s);
+  struct tide_work *work = start_reading(&s);
+  tide_timeline_fail(s.read, TIDE_FAILED);
+  settle();
+  CHECK_STATUS(tide_timeline_wait(s.receipt, 1, TIDE_NOW), TIDE_FAILED);
+  CHECK(!is_reused(&s));
+  CHECK_OK(read_shared(&s, 1, 0, BUFFER));
+  end_reading(&s, work, TIDE_OK);
+  CHECK(is_reused(&s));
+  close_two();
+}
+
+TEST(a_reader_that_fails_has_read) {
+  struct shared s;
+  open_shared(&s);
+  share_buffer(&s);
+  end_reading(&s, start_reading(&s), TIDE_IO);
+  CHECK_STATUS(tide_timeline_wait(s.receipt, 1, TIDE_NOW), TIDE_IO);
+  CHECK(is_reused(&s));
+  close_two();
+}
+
+/* The reader's operation never runs, since the writer's value fails. */
+TEST(a_reader_that_is_skipped_has_read) {
+  struct shared s;
+  open_shared(&s);
+  CHECK_OK(tide_cluster_export(s.writer->cluster, s.buffer, s.written, 1, s.receipt, 1));
+  tide_pool_free(s.buffer, NULL);
+  settle();
+  CHECK(!is_reused(&s));
+  struct tide_wait wait = {s.mirror, 1};
+  struct tide_signal signal = {.timeline = s.read, .value = 1};
+  struct tide_operation operation = {
+      .waits = &wait, .wait_count = 1, .signals = &signal, .signal_count = 1};
+  CHECK_OK(tide_queue_submit(s.reader->queues[0], &operation, NULL, NULL));
+  tide_timeline_fail(s.written, TIDE_IO);
+  settle();
+  CHECK_STATUS(tide_timeline_wait(s.receipt, 1, TIDE_NOW), TIDE_IO);
+  CHECK(is_reused(&s));
+  close_two();
+}
+
+/* The reader has not heard of the loss, and still reads. */
+TEST(a_loss_keeps_the_memory_of_open_receipts) {
+  struct shared s;
+  struct tide_pool_stats stats;
+  open_shared(&s);
+  share_buffer(&s);
+  struct tide_work *work = start_reading(&s);
+  tide_cluster_gone(s.writer->cluster, 1, "end of file");
+  CHECK(!is_reused(&s));
+  tide_pool_stats(s.pool, &stats);
+  CHECK_EQ_U64(stats.deferred_buffers, 1);
+  CHECK_OK(read_shared(&s, 1, 0, BUFFER));
+  settle();
+  CHECK_STATUS(read_shared(&s, 1, 0, BUFFER), TIDE_LOST); /* it has heard now */
+  end_reading(&s, work, TIDE_OK);
+  CHECK(!is_reused(&s));
+  CHECK_STATUS(tide_cluster_export(s.writer->cluster, s.buffer, s.written, 2, s.receipt, 2),
+               TIDE_INVALID);
+  close_two();
+}
+
+TEST(leaving_waits_for_the_readers) {
+  struct shared s;
+  open_shared(&s);
+  share_buffer(&s);
+  struct tide_work *work = start_reading(&s);
+  leave_both();
+  settle();
+  CHECK(s.writer->cluster->phase == TIDE_CLUSTER_LEAVING);
+  CHECK_OK(read_shared(&s, 1, 0, BUFFER));
+  end_reading(&s, work, TIDE_OK);
+  CHECK(is_reused(&s));
+  expect_over();
+}
+
+/* A member that leaves without reading has no operation that could. */
+TEST(a_reader_that_has_left_has_read) {
+  struct shared s;
+  open_shared(&s);
+  share_buffer(&s);
+  CHECK(!is_reused(&s));
+  leave_both();
+  CHECK(is_reused(&s));
+  expect_over();
+}
+
+/* A mirror that is let go, and followed again, is told of its buffers again. */
+TEST(a_buffer_is_told_anew) {
+  struct shared s;
+  open_shared(&s);
+  CHECK_OK(tide_cluster_export(s.writer->cluster, s.buffer, s.written, 5, s.receipt, 1));
+  CHECK_OK(tide_timeline_signal(s.written, 1, NULL));
+  memset(tide_buffer_data(s.buffer), 7, BUFFER);
+  settle();
+  tide_timeline_release(s.mirror);
+  CHECK_OK(tide_timeline_signal(s.written, 2, NULL));
+  settle();
+  CHECK_OK(tide_cluster_follow(s.reader->cluster, 0, "line 0 of machine 0", &s.mirror));
+  s.reader->lines[0][0] = s.mirror;
+  CHECK_OK(tide_timeline_signal(s.written, 5, NULL));
+  settle();
+  CHECK_OK(read_shared(&s, 5, 0, BUFFER));
+  close_two();
+}
+
 TEST_MAIN(CASE(random_programs_over_a_simulated_transport),
+          CASE(a_buffer_is_reused_once_it_has_been_read), CASE(a_read_names_what_is_there),
+          CASE(an_export_names_what_is_there), CASE(a_failed_receipt_waits_for_its_operation),
+          CASE(a_reader_that_fails_has_read), CASE(a_reader_that_is_skipped_has_read),
+          CASE(a_loss_keeps_the_memory_of_open_receipts), CASE(leaving_waits_for_the_readers),
+          CASE(a_reader_that_has_left_has_read), CASE(a_buffer_is_told_anew),
           CASE(a_message_that_breaks_a_rule_is_a_loss), CASE(a_promise_behind_a_gap_is_not_kept),
           CASE(names), CASE(leaving_waits_for_a_held_operation),
           CASE(leaving_waits_for_what_was_asked_for),

@@ -7,8 +7,10 @@
 #include "base/alloc.h"
 #include "base/params.h"
 #include "cluster/local/meeting.h"
+#include "cluster/local/shared_memory.h"
 #include "service/socket.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,6 +27,7 @@ enum {
 
 struct unsent {
   struct tide_link link;
+  int descriptor; /* sent with it; -1: none */
   size_t size;
   unsigned char bytes[];
 };
@@ -32,17 +35,20 @@ struct unsent {
 struct peer {
   int socket, process; /* -1: none, or the member is gone */
   struct tide_link unsent;
+  struct tide_shared_peer shared;
   bool is_out_of_memory; /* a message to it was lost */
 };
 
 struct local {
   struct tide_context *context;
   struct tide_cluster *cluster;
+  struct tide_shared_source *source;
   struct tide_thread *thread;
   int epoll, bell;
   uint32_t state; /* atomic: ASLEEP, AWAKE or RUNG */
   bool ends;      /* atomic */
   uint32_t rank, count;
+  uint64_t tag;
   struct tide_lock lock; /* guards the peers, against send */
   struct peer peers[TIDE_CLUSTER_MEMBERS_MAX];
 };
@@ -64,35 +70,53 @@ static void listen_for_room(struct local *local, uint32_t rank, bool wants_room)
 
 /* ---- sending ------------------------------------------------------------------------ */
 
-static void keep_unsent(struct local *local, uint32_t rank, const void *bytes, size_t size) {
+static bool copy_descriptor(int descriptor, int *out_copy) {
+  *out_copy = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  return descriptor < 0 || *out_copy >= 0;
+}
+
+static void free_unsent(struct local *local, struct unsent *unsent) {
+  if (unsent->descriptor >= 0) close(unsent->descriptor);
+  tide_free(local->context->allocator, unsent, 1, sizeof *unsent + unsent->size);
+}
+
+static void keep_unsent(struct local *local, uint32_t rank, const void *bytes, size_t size,
+                        int descriptor) {
   struct peer *peer = &local->peers[rank];
   struct unsent *unsent = tide_alloc(local->context->allocator, 1, sizeof *unsent + size);
-  peer->is_out_of_memory |= !unsent;
-  if (!unsent) return;
+  if (unsent) unsent->size = size;
+  if (!unsent || !copy_descriptor(descriptor, &unsent->descriptor)) {
+    peer->is_out_of_memory = true;
+    if (unsent) free_unsent(local, unsent);
+    return;
+  }
   memcpy(unsent->bytes, bytes, size);
-  unsent->size = size;
   if (tide_list_empty(&peer->unsent)) listen_for_room(local, rank, true);
   tide_list_push_back(&peer->unsent, &unsent->link);
 }
 
 static void local_wake(void *self);
 
-static void local_send(void *self, uint32_t to, const void *bytes, size_t size) {
+static enum tide_status send_now(const struct peer *peer, const void *bytes, size_t size,
+                                 int descriptor) {
+  return tide_socket_send(peer->socket, bytes, size, &descriptor, descriptor >= 0);
+}
+
+static void send_with(void *self, uint32_t to, const void *bytes, size_t size, int descriptor) {
   struct local *local = self;
   struct peer *peer = &local->peers[to];
   tide_lock_take(&local->lock, local->context->platform);
   bool is_full = !tide_list_empty(&peer->unsent);
   if (peer->socket >= 0 && !is_full)
-    is_full = tide_socket_send(peer->socket, bytes, size, NULL, 0) == TIDE_BUSY;
-  if (peer->socket >= 0 && is_full) keep_unsent(local, to, bytes, size);
+    is_full = send_now(peer, bytes, size, descriptor) == TIDE_BUSY;
+  if (peer->socket >= 0 && is_full) keep_unsent(local, to, bytes, size, descriptor);
   bool is_lost = peer->is_out_of_memory;
   tide_lock_give(&local->lock);
   if (is_lost) local_wake(local);
 }
 
-static void free_unsent(struct local *local, struct unsent *unsent) {
-  tide_list_remove(&unsent->link);
-  tide_free(local->context->allocator, unsent, 1, sizeof *unsent + unsent->size);
+static void local_send(void *self, uint32_t to, const void *bytes, size_t size) {
+  send_with(self, to, bytes, size, -1);
 }
 
 static void flush(struct local *local, uint32_t rank) {
@@ -100,11 +124,45 @@ static void flush(struct local *local, uint32_t rank) {
   tide_lock_take(&local->lock, local->context->platform);
   while (peer->socket >= 0 && !tide_list_empty(&peer->unsent)) {
     struct unsent *first = TIDE_CONTAINER(peer->unsent.next, struct unsent, link);
-    if (tide_socket_send(peer->socket, first->bytes, first->size, NULL, 0) == TIDE_BUSY) break;
+    if (send_now(peer, first->bytes, first->size, first->descriptor) == TIDE_BUSY) break;
+    tide_list_remove(&first->link);
     free_unsent(local, first); /* after TIDE_LOST the end of the connection is read */
     if (tide_list_empty(&peer->unsent)) listen_for_room(local, rank, false);
   }
   tide_lock_give(&local->lock);
+}
+
+/* ---- memory ----------------------------------------------------------------------------- */
+
+static bool local_find(void *self, const void *data, size_t size, struct tide_span *out_span) {
+  return tide_shared_source_find(((struct local *)self)->source, data, size, out_span);
+}
+
+static void local_share(void *self, uint32_t to, const struct tide_span *span) {
+  tide_shared_source_share(((struct local *)self)->source, to, span);
+}
+
+static bool local_has(void *self, uint32_t from, const struct tide_span *span) {
+  struct local *local = self;
+  tide_lock_take(&local->lock, local->context->platform);
+  bool has = tide_shared_has(&local->peers[from].shared, span);
+  tide_lock_give(&local->lock);
+  return has;
+}
+
+static enum tide_status local_read(void *self, uint32_t from, const struct tide_span *span,
+                                   void *data) {
+  struct local *local = self;
+  struct tide_shared_peer *peer = &local->peers[from].shared;
+  tide_lock_take(&local->lock, local->context->platform);
+  const void *bytes = tide_shared_read_begin(peer, span);
+  tide_lock_give(&local->lock);
+  if (!bytes) return TIDE_LOST;
+  memcpy(data, bytes, span->size);
+  tide_lock_take(&local->lock, local->context->platform);
+  tide_shared_read_end(local->context, peer, span);
+  tide_lock_give(&local->lock);
+  return TIDE_OK;
 }
 
 /* ---- receiving ------------------------------------------------------------------------ */
@@ -123,8 +181,8 @@ static void drop_peer(struct local *local, uint32_t rank) {
   tide_lock_take(&local->lock, local->context->platform);
   close_one(local, &peer->socket);
   close_one(local, &peer->process);
-  while (!tide_list_empty(&peer->unsent))
-    free_unsent(local, TIDE_CONTAINER(peer->unsent.next, struct unsent, link));
+  for (struct tide_link *link; (link = tide_list_pop_front(&peer->unsent));)
+    free_unsent(local, TIDE_CONTAINER(link, struct unsent, link));
   tide_lock_give(&local->lock);
 }
 
@@ -133,15 +191,31 @@ static void end_peer(struct local *local, uint32_t rank, const char *reason) {
   tide_cluster_gone(local->cluster, rank, reason);
 }
 
+static void take_message(struct local *local, uint32_t rank, const void *bytes, size_t size,
+                         int descriptor) {
+  const char *wrong = NULL;
+  if (tide_shared_is_message(bytes, size)) {
+    tide_lock_take(&local->lock, local->context->platform);
+    wrong = tide_shared_take(local->context, &local->peers[rank].shared, local->tag, bytes, size,
+                             descriptor);
+    tide_lock_give(&local->lock);
+  } else {
+    if (descriptor >= 0) close(descriptor);
+    tide_cluster_receive(local->cluster, rank, bytes, size);
+  }
+  if (wrong) tide_cluster_lose(local->cluster, rank, wrong);
+}
+
 /* Takes in what has come. `all`: to the last message, since the member's process has ended. */
 static void drain(struct local *local, uint32_t rank, bool all) {
   unsigned char bytes[TIDE_MESSAGE_MOST + 1];
+  int descriptors[TIDE_DESCRIPTORS_MOST];
   size_t size;
   for (uint32_t i = 0; (all || i < TAKEN_AT_ONCE) && local->peers[rank].socket >= 0; i++) {
     enum tide_status status =
-        tide_socket_receive(local->peers[rank].socket, bytes, sizeof bytes, &size, NULL, 0);
+        tide_socket_receive(local->peers[rank].socket, bytes, sizeof bytes, &size, descriptors, 1);
     if (status == TIDE_BUSY) return;
-    if (status == TIDE_OK) tide_cluster_receive(local->cluster, rank, bytes, size);
+    if (status == TIDE_OK) take_message(local, rank, bytes, size, descriptors[0]);
     else if (status == TIDE_LOST) end_peer(local, rank, "its process has ended");
     else end_peer(local, rank, "it has sent a message that is too long");
   }
@@ -210,6 +284,7 @@ static void local_end(void *self) {
   local_wake(local);
   if (local->thread) platform->join(platform->self, local->thread);
   local->thread = NULL;
+  if (local->source) tide_shared_source_end(local->source);
   for (uint32_t i = 0; i < local->count; i++) {
     flush(local, i);
     drop_peer(local, i);
@@ -219,6 +294,8 @@ static void local_end(void *self) {
 static void local_free(void *self) {
   struct local *local = self;
   const struct tide_platform *platform = local->context->platform;
+  for (uint32_t i = 0; i < local->count; i++)
+    tide_shared_peer_close(local->context, &local->peers[i].shared);
   if (local->epoll >= 0) close(local->epoll);
   if (local->bell >= 0) platform->notify_close(platform->self, local->bell);
   tide_free(local->context->allocator, local, 1, sizeof *local);
@@ -238,6 +315,7 @@ static enum tide_status open_local(struct tide_context *context, struct tide_mee
   local->context = context;
   local->rank = meeting->rank;
   local->count = meeting->count;
+  local->tag = meeting->tag;
   local->bell = -1;
   local->epoll = epoll_create1(EPOLL_CLOEXEC);
   tide_lock_init(&local->lock);
@@ -249,15 +327,19 @@ static enum tide_status open_local(struct tide_context *context, struct tide_mee
     peer->socket = meeting->members[i].socket;
     peer->process = meeting->members[i].process;
     tide_list_init(&peer->unsent);
+    tide_list_init(&peer->shared.mappings);
     if (peer->socket >= 0) is_good = is_good && listen_to(local, peer->socket, SOCKET, i, EPOLLIN);
     if (peer->process >= 0)
       is_good = is_good && listen_to(local, peer->process, PROCESS, i, EPOLLIN);
   }
+  struct tide_shared_sender sender = {local, send_with};
+  enum tide_status status = TIDE_FULL;
+  if (is_good) status = tide_shared_source_create(context, local->tag, &sender, &local->source);
   *out_local = local;
-  if (is_good) return TIDE_OK;
+  if (status == TIDE_OK) return TIDE_OK;
   local_end(local);
   local_free(local);
-  return TIDE_FULL;
+  return status;
 }
 
 static enum tide_status open_session(struct tide_context *context, struct tide_meeting *meeting,
@@ -274,7 +356,16 @@ static enum tide_status open_session(struct tide_context *context, struct tide_m
       .count = meeting->count,
       .tag = meeting->tag,
       .window = TIDE_CLUSTER_WINDOW,
-      .transport = {local, local_send, local_wake, local_end, local_free},
+      .transport = {.self = local,
+                    .send = local_send,
+                    .wake = local_wake,
+                    .end = local_end,
+                    .free = local_free,
+                    .memory = tide_shared_source_memory(local->source),
+                    .find = local_find,
+                    .share = local_share,
+                    .has = local_has,
+                    .read = local_read},
       .names = names};
   status = tide_cluster_create(&setup, &local->cluster);
   if (status != TIDE_OK) {
