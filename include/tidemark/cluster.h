@@ -27,8 +27,8 @@
  *      rank 0                                         rank 1
  *      tide_queue_alloc(queue, …, &frame)
  *      tide_cluster_export(…, frame, loaded, 1, read, 1)
- *      submit: writes frame, signals loaded = 1       submit: waits for loaded = 1, signals read = 1;
- *      tide_queue_free(queue, frame)                    its body calls tide_cluster_read
+ *      submit: writes frame, signals loaded = 1       submit: waits for loaded = 1, signals read =
+ * 1; tide_queue_free(queue, frame)                    its body calls tide_cluster_read
  *
  * The free is complete, and the memory can be reused, once all receipts of the buffer are over:
  * reached, or failed with all operations finished that were to signal them. After a loss the
@@ -140,8 +140,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_read(struct tide_cluster 
                                                             void *data, size_t size);
 
 /* Leaves the session: blocks until the operations that others have heard of are over, all receipts
- * of exported buffers are, and all members have heard of all and have left. From its begin on, nothing new may be submitted that
- * others wait for. The session still needs tide_cluster_destroy.
+ * of exported buffers are, and all members have heard of all and have left. From its begin on,
+ * nothing new may be submitted that others wait for. The session still needs tide_cluster_destroy.
  * - TIDE_LOST: the session is lost; tide_cluster_lost says why
  * - TIDE_TIMEOUT: the deadline has passed. The session is lost: its text names the member that was
  *   waited for */

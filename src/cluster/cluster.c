@@ -147,8 +147,7 @@ static uint64_t key_of(const struct tide_timeline *timeline) {
 
 struct tide_followed *tide_cluster_followed(const struct tide_cluster *cluster,
                                             const struct tide_timeline *timeline) {
-  struct tide_tree_node *node =
-      tide_tree_at_least(&cluster->mirrors_by_timeline, key_of(timeline));
+  struct tide_tree_node *node = tide_tree_at_least(&cluster->mirrors_by_timeline, key_of(timeline));
   if (!node || node->key != key_of(timeline)) return NULL;
   return TIDE_CONTAINER(node, struct tide_followed, named);
 }

@@ -144,8 +144,7 @@ static void lose_slow(struct tide_cluster *cluster) {
     tide_text_format(&text, "operations that others follow had not ended when it was to leave");
   else if (in_flight)
     tide_text_format(&text, "it had not taken in %u states when others left", in_flight);
-  else if (unread)
-    tide_text_format(&text, "it had not read %u buffers when others left", unread);
+  else if (unread) tide_text_format(&text, "it had not read %u buffers when others left", unread);
   else tide_text_format(&text, "it had not left when others did");
   tide_cluster_unlock(cluster);
   tide_cluster_lose(cluster, rank, reason);

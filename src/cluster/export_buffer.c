@@ -97,13 +97,12 @@ static enum tide_status judge_export(const struct tide_cluster *cluster,
 }
 
 static enum tide_status add_export(struct tide_cluster *cluster, const struct tide_export *what) {
-  enum tide_status status =
-      judge_export(cluster, what->home, what->receipt, what->message.value);
+  enum tide_status status = judge_export(cluster, what->home, what->receipt, what->message.value);
   if (status != TIDE_OK) return status;
   struct tide_export *export = tide_alloc(cluster->context->allocator, 1, sizeof *export);
   if (!export) return TIDE_NOMEM;
   *export = *what;
-  export->message.receipt = (uint32_t)export->receipt->node.key;
+  export->message.receipt = (uint32_t) export->receipt->node.key;
   tide_buffer_pin(export->buffer);
   tide_list_push_back(&export->home->untold, &export->link);
   tide_list_push_back(&export->receipt->receipts, &export->receipt_link);
@@ -115,8 +114,8 @@ enum tide_status tide_cluster_export(struct tide_cluster *cluster, struct tide_b
                                      struct tide_timeline *timeline, uint64_t value,
                                      struct tide_timeline *receipt, uint64_t receipt_value) {
   const struct tide_transport *transport = &cluster->transport;
-  struct tide_export export = {
-      .buffer = buffer, .message = {.value = value, .receipt_value = receipt_value}};
+  struct tide_export export = {.buffer = buffer,
+                               .message = {.value = value, .receipt_value = receipt_value}};
   if (!buffer || !timeline || !receipt || !value || !receipt_value) return TIDE_INVALID;
   if (!transport->memory || tide_buffer_freed(buffer)) return TIDE_INVALID;
   tide_cluster_lock(cluster);

@@ -331,8 +331,8 @@ static enum tide_status read_buffer(struct world *w, struct machine *m, const st
   unsigned char bytes[BUFFER];
   if (!op->reads || !w->ops[op->reads - 1].is_exported || m->is_dead) return TIDE_OK;
   const struct op *writer = &w->ops[op->reads - 1];
-  enum tide_status status = tide_cluster_read(
-      m->cluster, m->lines[writer->machine][writer->queue], writer->value, 0, bytes, BUFFER);
+  enum tide_status status = tide_cluster_read(m->cluster, m->lines[writer->machine][writer->queue],
+                                              writer->value, 0, bytes, BUFFER);
   if (status != TIDE_OK && (status != TIDE_LOST || w->lost < 0))
     VIOLATION(w, "o%u cannot read: %s", (uint32_t)(op - w->ops), tide_status_name(status));
   for (uint32_t i = 0; i < BUFFER && status == TIDE_OK; i++)
@@ -1073,11 +1073,8 @@ static bool is_reused(const struct shared *s) {
 static struct tide_work *start_reading(struct shared *s) {
   struct tide_wait wait = {s->mirror, 1};
   struct tide_signal signal = {.timeline = s->read, .value = 1};
-  struct tide_operation operation = {.body = &body,
-                                     .waits = &wait,
-                                     .wait_count = 1,
-                                     .signals = &signal,
-                                     .signal_count = 1};
+  struct tide_operation operation = {
+      .body = &body, .waits = &wait, .wait_count = 1, .signals = &signal, .signal_count = 1};
   struct tide_work *work;
   CHECK_OK(tide_queue_submit(s->reader->queues[0], &operation, NULL, NULL));
   CHECK(tide_device_exchange(s->reader->device, NULL, 0, &work, 1, NULL) == 1);
@@ -1155,6 +1152,26 @@ TEST(a_failed_receipt_waits_for_its_operation) {
   CHECK_STATUS(tide_timeline_wait(s.receipt, 1, TIDE_NOW), TIDE_FAILED);
   CHECK(!is_reused(&s));
   CHECK_OK(read_shared(&s, 1, 0, BUFFER));
+  end_reading(&s, work, TIDE_OK);
+  CHECK(is_reused(&s));
+  close_two();
+}
+
+/* Both signal the receipts' timeline; the second one, which reads another buffer, is cancelled. */
+TEST(a_cancelled_reader_ends_its_receipt_alone) {
+  struct shared s;
+  uint64_t second;
+  open_shared(&s);
+  share_buffer(&s);
+  struct tide_work *work = start_reading(&s);
+  struct tide_wait wait = {s.mirror, 5}; /* no operation promises it: the reader is held */
+  struct tide_signal signal = {.timeline = s.read, .value = 2};
+  struct tide_operation operation = {
+      .waits = &wait, .wait_count = 1, .signals = &signal, .signal_count = 1};
+  CHECK_OK(tide_queue_submit(s.reader->queues[0], &operation, &second, NULL));
+  CHECK_OK(tide_queue_cancel(s.reader->queues[0], second));
+  settle();
+  CHECK(!is_reused(&s));
   end_reading(&s, work, TIDE_OK);
   CHECK(is_reused(&s));
   close_two();
@@ -1258,12 +1275,12 @@ TEST(a_buffer_is_told_anew) {
 TEST_MAIN(CASE(random_programs_over_a_simulated_transport),
           CASE(a_buffer_is_reused_once_it_has_been_read), CASE(a_read_names_what_is_there),
           CASE(an_export_names_what_is_there), CASE(a_failed_receipt_waits_for_its_operation),
-          CASE(a_reader_that_fails_has_read), CASE(a_reader_that_is_skipped_has_read),
-          CASE(a_loss_keeps_the_memory_of_open_receipts), CASE(leaving_waits_for_the_readers),
-          CASE(a_reader_that_has_left_has_read), CASE(a_buffer_is_told_anew),
-          CASE(a_message_that_breaks_a_rule_is_a_loss), CASE(a_promise_behind_a_gap_is_not_kept),
-          CASE(names), CASE(leaving_waits_for_a_held_operation),
-          CASE(leaving_waits_for_what_was_asked_for),
+          CASE(a_cancelled_reader_ends_its_receipt_alone), CASE(a_reader_that_fails_has_read),
+          CASE(a_reader_that_is_skipped_has_read), CASE(a_loss_keeps_the_memory_of_open_receipts),
+          CASE(leaving_waits_for_the_readers), CASE(a_reader_that_has_left_has_read),
+          CASE(a_buffer_is_told_anew), CASE(a_message_that_breaks_a_rule_is_a_loss),
+          CASE(a_promise_behind_a_gap_is_not_kept), CASE(names),
+          CASE(leaving_waits_for_a_held_operation), CASE(leaving_waits_for_what_was_asked_for),
           CASE(leaving_waits_for_a_timeline_that_nobody_follows),
           CASE(leaving_waits_for_what_comes_behind_a_failure),
           CASE(a_member_that_dies_after_its_bye_is_no_loss),

@@ -675,7 +675,211 @@ TEST(one_member_alone) {
   close_case();
 }
 
-TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs),
+/* ---- buffers that another process reads -------------------------------------------------------
+ */
+
+#define FRAMES 200
+#define FRAME 4096
+#define IN_MEMORY 4 /* frames that a pool has memory for */
+
+struct frame {
+  unsigned char *data;
+  uint32_t number;
+};
+
+static enum tide_status fill_frame(void *arguments) {
+  const struct frame *frame = arguments;
+  for (uint32_t i = 0; i < FRAME; i++) frame->data[i] = byte_of(frame->number, i);
+  return TIDE_OK;
+}
+static const struct tide_body_class fills = {.name = "fill", .host = fill_frame};
+
+static struct tide_pool *open_pool(struct member *m) {
+  struct tide_pool *pool;
+  struct tide_pool_params params = {.struct_size = sizeof params,
+                                    .label = "frames",
+                                    .source = tide_cluster_memory(m->cluster),
+                                    .limit = IN_MEMORY * FRAME,
+                                    .chunk = 2 * FRAME};
+  NEED_OK(tide_pool_create(m->context, &params, &pool));
+  return pool;
+}
+
+/* Sends frame 1, 2 … of a queue that fills them. Waits while all memory is being read. */
+static void send_frame(struct member *m, struct tide_queue *queue, struct tide_pool *pool,
+                       struct tide_timeline *filled, struct tide_timeline *read, uint32_t number) {
+  struct tide_buffer *buffer;
+  enum tide_status status;
+  while ((status = tide_queue_alloc(queue, pool, FRAME, "frame", &buffer)) == TIDE_NOMEM)
+    NEED_OK(tide_timeline_wait(read, tide_timeline_query(read) + 1, soon(m)));
+  NEED_OK(status);
+  struct frame frame = {tide_buffer_data(buffer), number};
+  NEED_OK(tide_cluster_export(m->cluster, buffer, filled, number, read, number));
+  submit(queue, &(struct tide_operation){.body = &fills,
+                                         TIDE_ARGUMENTS(frame),
+                                         TIDE_USES({.buffer = buffer, .access = TIDE_WRITE}),
+                                         TIDE_SIGNALS(TIDE_SIGNAL(filled, number))});
+  tide_queue_free(queue, buffer);
+}
+
+static void send_frames(void) {
+  struct member m;
+  struct tide_queue *queue;
+  struct tide_pool_stats stats;
+  join(&m, 2);
+  struct tide_pool *pool = open_pool(&m);
+  struct tide_timeline *filled = publish(&m, "filled"), *read = follow(&m, 1, "read");
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  for (uint32_t i = 1; i <= FRAMES; i++) send_frame(&m, queue, pool, filled, read, i);
+  NEED_OK(tide_timeline_wait(read, FRAMES, soon(&m)));
+  tide_pool_stats(pool, &stats);
+  NEED(stats.source_peak <= IN_MEMORY * FRAME && stats.fresh <= IN_MEMORY);
+  NEED(stats.allocs == FRAMES && stats.deferred_buffers == 0);
+  NEED(tide_pool_trim(pool) == stats.source_bytes); /* the reader unmaps it */
+  leave(&m);
+}
+
+static struct tide_cluster *reading;
+static struct tide_timeline *frames;
+
+static enum tide_status read_frame(void *arguments) {
+  uint32_t number = *(const uint32_t *)arguments;
+  unsigned char data[FRAME];
+  /* In two parts: the frame must not change in between. */
+  for (uint32_t half = 0; half < 2; half++) {
+    enum tide_status status = tide_cluster_read(reading, frames, number, half * FRAME / 2,
+                                                data + half * FRAME / 2, FRAME / 2);
+    if (status != TIDE_OK) return status;
+  }
+  for (uint32_t i = 0; i < FRAME; i++)
+    if (data[i] != byte_of(number, i)) return TIDE_CORRUPT;
+  return TIDE_OK;
+}
+static const struct tide_body_class reads = {.name = "read", .host = read_frame};
+
+static bool maps_frames(void) {
+  char line[512];
+  bool any = false;
+  FILE *file = fopen("/proc/self/maps", "r");
+  NEED(file);
+  while (fgets(line, sizeof line, file)) any |= strstr(line, "tide-pool") != NULL;
+  fclose(file);
+  return any;
+}
+
+static void read_frames(void) {
+  struct member m;
+  struct tide_queue *queues[2];
+  join(&m, 2);
+  reading = m.cluster;
+  frames = follow(&m, 0, "filled");
+  struct tide_timeline *read = publish(&m, "read");
+  for (uint32_t i = 0; i < 2; i++) NEED_OK(tide_queue_create(m.cpu, NULL, &queues[i]));
+  for (uint32_t i = 1; i <= FRAMES; i++) /* all ahead */
+    submit(queues[0], &(struct tide_operation){.body = &reads,
+                                               TIDE_ARGUMENTS(i),
+                                               TIDE_WAITS({frames, i}),
+                                               TIDE_SIGNALS(TIDE_SIGNAL(read, i))});
+  NEED_OK(tide_timeline_wait(read, FRAMES, soon(&m)));
+  while (maps_frames()) usleep(200);
+  uint32_t last = FRAMES;
+  NEED_STATUS(read_frame(&last), TIDE_INVALID); /* it has been read */
+  leave(&m);
+}
+
+TEST(frames_go_through_a_small_pool) {
+  open_case();
+  pid_t first = begin(0, send_frames), second = begin(1, read_frames);
+  end_well(0, first);
+  end_well(1, second);
+  close_case();
+}
+
+/* Frame 1 is being read when its reader is killed: its memory is out of use for good. */
+static void lose_reader(void) {
+  struct member m;
+  struct tide_queue *queue;
+  struct tide_buffer *buffer;
+  struct tide_pool_stats stats;
+  join(&m, 2);
+  struct tide_pool *pool = open_pool(&m);
+  struct tide_timeline *filled = publish(&m, "filled"), *read = follow(&m, 1, "read");
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  send_frame(&m, queue, pool, filled, read, 1);
+  NEED_STATUS(tide_timeline_wait(read, 1, soon(&m)), TIDE_LOST);
+  for (uint32_t i = 0; i < IN_MEMORY - 1; i++)
+    NEED_OK(tide_queue_alloc(queue, pool, FRAME, "frame", &buffer));
+  NEED_STATUS(tide_queue_alloc(queue, pool, FRAME, "frame", &buffer), TIDE_NOMEM);
+  tide_pool_stats(pool, &stats);
+  NEED(stats.deferred_buffers == 1 && stats.live_buffers == IN_MEMORY);
+  NEED_STATUS(tide_pool_destroy(pool), TIDE_BUSY);
+  tide_context_destroy(m.context);
+}
+
+/* Reads the frame again and again, and says so. */
+static enum tide_status read_for_ever(void *arguments) {
+  enum tide_status status;
+  while ((status = read_frame(arguments)) == TIDE_OK) say(1);
+  return status;
+}
+static const struct tide_body_class for_ever = {.name = "for ever", .host = read_for_ever};
+
+static void read_one_frame(void) {
+  struct member m;
+  struct tide_queue *queue;
+  uint32_t number = 1;
+  join(&m, 2);
+  reading = m.cluster;
+  frames = follow(&m, 0, "filled");
+  struct tide_timeline *read = publish(&m, "read");
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  submit(queue, &(struct tide_operation){.body = &for_ever,
+                                         TIDE_ARGUMENTS(number),
+                                         TIDE_WAITS({frames, 1}),
+                                         TIDE_SIGNALS(TIDE_SIGNAL(read, 1))});
+  NEED_STATUS(tide_timeline_wait(read, 1, soon(&m)), TIDE_LOST);
+  say(2);
+  tide_context_destroy(m.context);
+}
+
+static void fill_one_frame(void) {
+  struct member m;
+  struct tide_queue *queue;
+  join(&m, 2);
+  struct tide_pool *pool = open_pool(&m);
+  struct tide_timeline *filled = publish(&m, "filled"), *read = follow(&m, 1, "read");
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  send_frame(&m, queue, pool, filled, read, 1);
+  NEED_STATUS(tide_timeline_wait(read, 1, soon(&m)), TIDE_OK); /* it is killed meanwhile */
+}
+
+static void kill_one(pid_t pid) {
+  CHECK(kill(pid, SIGKILL) == 0);
+  CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
+TEST(a_killed_reader_keeps_the_memory) {
+  open_case();
+  pid_t first = begin(0, lose_reader), second = begin(1, read_one_frame);
+  await_said(1, 1);
+  kill_one(second);
+  end_well(0, first);
+  close_case();
+}
+
+/* The reader copies memory of a process that has gone. */
+TEST(a_killed_writer_fails_its_reader) {
+  open_case();
+  pid_t first = begin(0, fill_one_frame), second = begin(1, read_one_frame);
+  await_said(1, 1);
+  kill_one(first);
+  end_well(1, second);
+  CHECK_EQ_U64(common->said[1], 2);
+  close_case();
+}
+
+TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs), CASE(frames_go_through_a_small_pool),
+          CASE(a_killed_reader_keeps_the_memory), CASE(a_killed_writer_fails_its_reader),
           CASE(no_message_goes_through_a_third), CASE(a_killed_member_is_named),
           CASE(a_member_that_does_not_leave_is_named), CASE(a_member_that_leaves_is_no_loss),
           CASE(leaving_has_a_deadline), CASE(who_is_missing_is_said),

@@ -107,8 +107,7 @@ static void send_with(void *self, uint32_t to, const void *bytes, size_t size, i
   struct peer *peer = &local->peers[to];
   tide_lock_take(&local->lock, local->context->platform);
   bool is_full = !tide_list_empty(&peer->unsent);
-  if (peer->socket >= 0 && !is_full)
-    is_full = send_now(peer, bytes, size, descriptor) == TIDE_BUSY;
+  if (peer->socket >= 0 && !is_full) is_full = send_now(peer, bytes, size, descriptor) == TIDE_BUSY;
   if (peer->socket >= 0 && is_full) keep_unsent(local, to, bytes, size, descriptor);
   bool is_lost = peer->is_out_of_memory;
   tide_lock_give(&local->lock);

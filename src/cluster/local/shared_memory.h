@@ -24,7 +24,8 @@ struct tide_shared_peer {
   struct tide_link mappings; /* chunks of the member that are mapped here */
 };
 
-/* Sends a message of the transport to a member. `descriptor`: -1 for none; it stays the caller's. */
+/* Sends a message of the transport to a member. `descriptor`: -1 for none; it stays the caller's.
+ */
 struct tide_shared_sender {
   void *self;
   void (*send)(void *self, uint32_t to, const void *bytes, size_t size, int descriptor);
