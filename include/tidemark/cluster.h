@@ -58,6 +58,7 @@
 #define TIDEMARK_CLUSTER_H
 
 #include "tidemark/memory.h"
+#include "tidemark/queue.h"
 #include "tidemark/timeline.h"
 
 #ifdef __cplusplus
@@ -138,6 +139,61 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_read(struct tide_cluster 
                                                             struct tide_timeline *timeline,
                                                             uint64_t value, uint64_t offset,
                                                             void *data, size_t size);
+
+/* ---- collectives ------------------------------------------------------------------ */
+
+/* Members do one thing together, one queue of each: like tide_collective_create for the queues of
+ * one context. The parts of an instance start when all have arrived; no worker is held meanwhile.
+ * The progress timeline reaches n when every part of instance n has finished, at all members. The
+ * parts go up and down a tree, as states of timelines: a collective orders, and moves no bytes.
+ * Parts of two collectives in crossed orders wait for one another for ever: no member sees the
+ * whole of them, so none is refused.
+ *
+ * A part whose waits fail does not arrive, and no part of its instance and of all later ones
+ * starts. A part whose body fails fails the progress timeline, from its instance on, at all
+ * members; parts of later instances start, if they do not wait for it. Both carry the first cause.
+ * To go on after a failure, create another collective under another name. */
+struct tide_cluster_collective;
+struct tide_cluster_collective_params {
+  size_t struct_size;
+  const char *name; /* 1 to 40 bytes, the same for all its members, used once in a session */
+  struct tide_queue *queue; /* of this member: its parts run there */
+  const uint32_t *ranks;    /* its members, in the same order everywhere; NULL: the whole session */
+  uint32_t rank_count;
+  uint32_t depth; /* most instances that are submitted and not over; 0: 64 */
+  uint32_t radix; /* of the tree, the same for all its members, at most 16; 0: 16 */
+};
+
+/* Creates this member's side of a collective, which may be the first or the last one. It ends with
+ * the session, or is destroyed before its queue's device and before the session.
+ * - TIDE_INVALID: no name, no queue, a rank that is no member, twice, or without this member's, a
+ * radix above 16
+ * - TIDE_BUSY: the name was used before
+ * - TIDE_LOST, TIDE_CANCELLED: as from tide_cluster_follow
+ * - TIDE_NOMEM */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_cluster_collective_create(struct tide_cluster *cluster,
+                               const struct tide_cluster_collective_params *params,
+                               struct tide_cluster_collective **out_collective);
+/* Destroys this member's side. Its parts run on; instances that are not over fail at all members.
+ * NULL is fine. */
+TIDE_API void tide_cluster_collective_destroy(struct tide_cluster_collective *collective);
+/* Returns the timeline of the finished instances, which finish in order. Lives as long as the
+ * collective. */
+TIDE_API struct tide_timeline *
+tide_cluster_collective_progress(struct tide_cluster_collective *collective);
+/* Submits this member's part of the next instance, as two operations of its queue: one arrives, the
+ * other one runs. *out_instance (may be NULL) is the value that the progress timeline will reach.
+ * - TIDE_FULL: `depth` instances are not over, or the queue is full
+ * - other statuses of tide_queue_submit
+ * TIDE_MISMATCH is the status of an instance to which members submitted different `kind`s, any
+ * number that describes the operation. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_cluster_collective_submit(struct tide_cluster_collective *collective, uint64_t kind,
+                               const struct tide_operation *part, uint64_t *out_instance,
+                               struct tide_diag *diag);
+
+/* ---- the end ---------------------------------------------------------------------- */
 
 /* Leaves the session: blocks until the operations that others have heard of are over, all receipts
  * of exported buffers are, and all members have heard of all and have left. From its begin on,

@@ -45,6 +45,7 @@ enum tide_status tide_cluster_create(const struct tide_cluster_setup *setup,
   }
   tide_lock_init(&cluster->lock);
   tide_list_init(&cluster->subjects);
+  tide_list_init(&cluster->collectives);
   tide_cluster_own(cluster);
   *out_cluster = cluster;
   return TIDE_OK;
@@ -107,6 +108,7 @@ struct tide_home *tide_cluster_need_home(struct tide_cluster *cluster, const cha
   home->follow.node.fire = home_changed;
   tide_list_init(&home->untold);
   tide_list_init(&home->exports);
+  tide_list_init(&home->parts);
   copy_text(home->name, sizeof home->name, name);
   return home;
 }
@@ -155,6 +157,7 @@ struct tide_followed *tide_cluster_followed(const struct tide_cluster *cluster,
 void tide_cluster_free_followed(struct tide_cluster *cluster, struct tide_followed *followed) {
   tide_cluster_free_receipts(followed);
   tide_cluster_free_imports(followed);
+  tide_cluster_free_parts(followed);
   tide_tree_remove(&cluster->mirrors, &followed->node);
   tide_tree_remove(&cluster->mirrors_by_timeline, &followed->named);
   tide_timeline_release(followed->timeline);

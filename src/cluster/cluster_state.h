@@ -60,6 +60,7 @@ struct tide_home {
   struct tide_link untold;    /* struct tide_export: buffers that its values publish, and that their
                                  readers have not been told of */
   struct tide_link exports;   /* the others */
+  struct tide_link parts;     /* of a collective: kinds that the parent has not been told */
   char name[TIDE_MESSAGE_NAME];
 };
 
@@ -75,6 +76,8 @@ struct tide_followed {
   uint64_t most_imports;     /* from how many on those that have been read are forgotten */
   struct tide_home *receipt; /* of the newest import; NULL: none has come */
   uint32_t receipt_number;   /* its home's number of that timeline */
+  struct tide_cluster_collective *collective; /* whose arrivals of a child it has; NULL: none */
+  struct tide_tree parts; /* kinds of parts that this member has not submitted yet, by instance */
   char name[TIDE_MESSAGE_NAME];
 };
 
@@ -143,6 +146,7 @@ struct tide_cluster {
   struct tide_link subjects;
   struct tide_tree mirrors;
   struct tide_tree mirrors_by_timeline;
+  struct tide_link collectives;
   struct tide_tree axes;        /* of this member, by axis */
   struct tide_tree far_axes;    /* of other members, by axis */
   uint32_t far_count, far_most; /* of far_axes; from how many on closed ones are asked for */
@@ -230,6 +234,19 @@ void tide_cluster_end_receipts(struct tide_followed *followed, bool all);
 void tide_cluster_free_exports(struct tide_home *home);
 void tide_cluster_free_receipts(struct tide_followed *followed);
 void tide_cluster_free_imports(struct tide_followed *followed);
+
+/* ---- member_collective.c, with the lock held ---- */
+
+/* Tells the parent of the kinds of parts. */
+void tide_cluster_tell_parts(struct tide_cluster *cluster, struct tide_home *home,
+                             const struct tide_follower *follower);
+/* Takes in a PART. Returns why it cannot be; NULL: it was. */
+const char *tide_cluster_take_part(struct tide_cluster *cluster, uint32_t from,
+                                   struct tide_fired *fired);
+/* Frees the collectives that their user left. Their queues are their devices'. */
+void tide_cluster_free_collectives(struct tide_cluster *cluster);
+void tide_cluster_free_untold_parts(struct tide_home *home);
+void tide_cluster_free_parts(struct tide_followed *followed);
 
 /* Frees an axis that awaits nothing, with its followers. */
 void tide_cluster_free_axis(struct tide_cluster *cluster, struct tide_followed_axis *axis);

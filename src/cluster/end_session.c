@@ -194,6 +194,7 @@ static void free_home(struct tide_cluster *cluster, struct tide_home *home) {
     tide_timeline_let_go(home->timeline);
   }
   tide_cluster_free_exports(home);
+  tide_cluster_free_untold_parts(home);
   tide_list_remove(&home->subject.link);
   tide_cluster_free_followers(cluster, &home->subject);
   tide_free(cluster->context->allocator, home, 1, sizeof *home);
@@ -221,6 +222,7 @@ static void cancel(struct tide_cluster *cluster) {
 static void free_all(struct tide_cluster *cluster) {
   const struct tide_allocator *allocator = cluster->context->allocator;
   struct tide_tree_node *node;
+  tide_cluster_free_collectives(cluster);
   while ((node = cluster->axes.first))
     end_axis(cluster, TIDE_CONTAINER(node, struct tide_followed_axis, node));
   while (!tide_list_empty(&cluster->subjects))

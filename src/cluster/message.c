@@ -87,6 +87,14 @@ void tide_message_export(struct tide_message_writer *writer, uint64_t tag, uint3
   put_number(writer, export->receipt_value, 8);
 }
 
+void tide_message_part(struct tide_message_writer *writer, uint64_t tag, uint32_t number,
+                       uint64_t instance, uint64_t kind) {
+  tide_message_begin(writer, tag, TIDE_MESSAGE_PART);
+  put_number(writer, number, 4);
+  put_number(writer, instance, 8);
+  put_number(writer, kind, 8);
+}
+
 void tide_message_state(struct tide_message_writer *writer, uint64_t tag, uint32_t number,
                         uint64_t ended, const struct tide_mirror_state *state) {
   tide_message_begin(writer, tag, TIDE_MESSAGE_STATE);
@@ -255,6 +263,11 @@ enum tide_status tide_message_read(const void *bytes, size_t size, struct tide_m
       break;
     case TIDE_MESSAGE_STATE: get_state(reader, out); break;
     case TIDE_MESSAGE_EXPORT: get_export(reader, out); break;
+    case TIDE_MESSAGE_PART:
+      out->number = (uint32_t)get_number(reader, 4);
+      out->instance = get_number(reader, 8);
+      out->kind_of_part = get_number(reader, 8);
+      break;
     case TIDE_MESSAGE_LOST:
       out->rank = (uint32_t)get_number(reader, 4);
       get_failure(reader, &out->failure);

@@ -25,7 +25,8 @@ enum tide_message_kind {
   TIDE_MESSAGE_LEAVING,     /* I am leaving: acknowledge each message, and say when this is noted */
   TIDE_MESSAGE_NOTED,       /* so many timelines of yours have I asked for, up to then */
   TIDE_MESSAGE_BYE,         /* I shall tell nothing new; I serve until all have said so */
-  TIDE_MESSAGE_EXPORT       /* a value of mine publishes a buffer to you */
+  TIDE_MESSAGE_EXPORT,      /* a value of mine publishes a buffer to you */
+  TIDE_MESSAGE_PART         /* the kind of my part of a collective's instance */
 };
 
 /* Bytes of a member's memory. `chunk`: the transport's number of a piece of memory. */
@@ -47,8 +48,8 @@ struct tide_message_export {
 struct tide_message {
   uint64_t tag;
   enum tide_message_kind kind;
-  uint32_t number; /* FOLLOW, UNFOLLOW, STATE, EXPORT: the follower's number of the timeline; ACK,
-                      NOTED: how many */
+  uint32_t number; /* FOLLOW, UNFOLLOW, STATE, EXPORT, PART: the follower's number of the timeline;
+                      ACK, NOTED: how many */
   char name[TIDE_MESSAGE_NAME];
   tide_axis axis;
   uint64_t epoch;
@@ -56,6 +57,7 @@ struct tide_message {
   struct tide_failure failure; /* LOST; STATE: the first cause, if has_cause */
   bool has_cause;
   struct tide_message_export export;
+  uint64_t instance, kind_of_part; /* PART; `number` is that of the timeline of arrivals */
   uint64_t ended; /* STATE: all operations that were to signal values up to this one are over */
   struct tide_mirror_state state; /* STATE; its pointers lead into this struct */
   struct tide_mirror_record pending[TIDE_MIRROR_PENDING];
@@ -83,6 +85,8 @@ void tide_message_lost(struct tide_message_writer *writer, uint64_t tag, uint32_
                        const struct tide_failure *why);
 void tide_message_export(struct tide_message_writer *writer, uint64_t tag, uint32_t number,
                          const struct tide_message_export *export);
+void tide_message_part(struct tide_message_writer *writer, uint64_t tag, uint32_t number,
+                       uint64_t instance, uint64_t kind);
 /* Writes the head of a state. The records follow: the newest reached one first, if
  * state->newest.value is not 0; then the pending ones, ascending. */
 void tide_message_state(struct tide_message_writer *writer, uint64_t tag, uint32_t number,

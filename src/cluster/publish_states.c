@@ -114,6 +114,7 @@ static void tell_follower(struct tide_cluster *cluster, struct tide_follower *fo
                       axis->told);
   } else if (!subject->is_axis && tide_home_of(subject)->timeline) {
     tide_cluster_tell_exports(cluster, tide_home_of(subject), follower);
+    tide_cluster_tell_parts(cluster, tide_home_of(subject), follower);
     is_all = write_state(cluster, tide_home_of(subject), follower);
   } else {
     return; /* there is nothing to tell yet */

@@ -271,6 +271,9 @@ static const char *take(struct tide_cluster *cluster, uint32_t from, struct tide
     case TIDE_MESSAGE_EXPORT:
       cluster->members[from].taken++;
       return tide_cluster_take_export(cluster, from);
+    case TIDE_MESSAGE_PART:
+      cluster->members[from].taken++;
+      return tide_cluster_take_part(cluster, from, fired);
     case TIDE_MESSAGE_PROGRESS:
       cluster->members[from].taken++;
       return take_progress(cluster, from, fired);

@@ -31,6 +31,8 @@ struct op {
   uint32_t reader;         /* number of the operation that reads its buffer; 0: none */
   unsigned char *memory;   /* its buffer; NULL: none */
   bool is_exported;
+  uint32_t first_part, instance; /* of a collective of all machines; instance 0: none */
+  uint32_t awaits;               /* an instance of it; 0: none */
 };
 
 struct machine {
@@ -45,6 +47,7 @@ struct machine {
   struct tide_pool *pool;
   struct tide_timeline *lines[MACHINES][QUEUES]; /* its own, and mirrors */
   struct tide_cluster *cluster;
+  struct tide_cluster_collective *all;
   struct tide_work *out[OUT];
   uint32_t out_count, next; /* next: of the program, to be submitted */
   bool awake, is_dead, is_leaving;
@@ -60,7 +63,7 @@ struct packet {
 struct world {
   uint64_t seed;
   struct tide_random random;
-  uint32_t machine_count, op_count;
+  uint32_t machine_count, op_count, instances;
   struct machine machines[MACHINES];
   struct op ops[OPS];
   uint64_t tops[MACHINES][QUEUES];
@@ -188,7 +191,10 @@ static void hear(void *self, const struct tide_event *event) {
     w->elided++;
   bool leaves = event->kind == TIDE_EVENT_FINISH && !event->epoch;
   if ((event->kind != TIDE_EVENT_PUBLISH && !leaves) || !event->label) return;
-  struct op *op = &w->ops[atoi(event->label + 1)];
+  char *end;
+  unsigned long index = strtoul(event->label + 1, &end, 10);
+  if (event->label[0] != 'o' || *end) return; /* an operation of a collective's own */
+  struct op *op = &w->ops[index];
   op->over = true;
   op->status = event->status;
 }
@@ -251,6 +257,15 @@ static void follow_lines(struct world *w, struct machine *m) {
     }
 }
 
+static void open_collective(struct world *w, struct machine *m) {
+  struct tide_cluster_collective_params params = {.struct_size = sizeof params,
+                                                  .name = "all",
+                                                  .queue = m->queues[0],
+                                                  .depth = 2 * OPS,
+                                                  .radix = 1 + (uint32_t)(w->seed % 3)};
+  CHECK_OK(tide_cluster_collective_create(m->cluster, &params, &m->all));
+}
+
 /* ---- the program ----------------------------------------------------------------------------- */
 
 static void draw_op(struct world *w) {
@@ -259,9 +274,30 @@ static void draw_op(struct world *w) {
   uint32_t waits = pick(w, WAITS + 1);
   for (uint32_t i = 0; i < waits && w->op_count; i++)
     op->waits[op->wait_count++] = w->op_count - 1 - pick(w, w->op_count < 12 ? w->op_count : 12);
+  if (w->instances && pick(w, 6) == 0) op->awaits = 1 + pick(w, w->instances);
   op->value = ++w->tops[op->machine][op->queue];
   op->fails = pick(w, 100) < w->seed % 4;
   w->op_count++;
+}
+
+/* One part for each machine, in its first queue. No part waits for another one. */
+static void draw_parts(struct world *w) {
+  uint32_t first = w->op_count, instance = w->instances + 1;
+  if (first + w->machine_count > OPS) return;
+  for (uint32_t i = 0; i < w->machine_count; i++) {
+    struct op *op = &w->ops[w->op_count];
+    draw_op(w);
+    w->tops[op->machine][op->queue]--;
+    op->machine = i;
+    op->queue = 0;
+    op->value = ++w->tops[i][0];
+    op->instance = instance;
+    op->first_part = first;
+    for (uint32_t j = 0; j < op->wait_count;)
+      if (op->waits[j] >= first) op->waits[j] = op->waits[--op->wait_count];
+      else j++;
+  }
+  w->instances = instance;
 }
 
 /* Makes the newest operation write a buffer, which another machine's next operation reads. */
@@ -299,7 +335,7 @@ static void submit_next(struct world *w, struct machine *m) {
   if (m->next == w->op_count) return;
   uint32_t index = m->next++;
   struct op *op = &w->ops[index];
-  struct tide_wait waits[WAITS];
+  struct tide_wait waits[WAITS + 1];
   struct tide_signal signal = {.timeline = m->lines[m->rank][op->queue], .value = op->value};
   char label[16];
   snprintf(label, sizeof label, "o%u", index);
@@ -308,6 +344,9 @@ static void submit_next(struct world *w, struct machine *m) {
     waits[i] = (struct tide_wait){m->lines[on->machine][on->queue], on->value};
     w->ahead += on->machine != m->rank && !on->started;
   }
+  uint32_t wait_count = op->wait_count;
+  if (op->awaits)
+    waits[wait_count++] = (struct tide_wait){tide_cluster_collective_progress(m->all), op->awaits};
   struct tide_buffer *buffer = export_buffer(w, m, op);
   struct tide_use use = {.buffer = buffer, .access = TIDE_WRITE};
   struct tide_operation operation = {.body = &body,
@@ -316,11 +355,13 @@ static void submit_next(struct world *w, struct machine *m) {
                                      .buffer_count = buffer != NULL,
                                      TIDE_ARGUMENTS(index),
                                      .waits = waits,
-                                     .wait_count = op->wait_count,
+                                     .wait_count = wait_count,
                                      .signals = &signal,
                                      .signal_count = 1};
   struct tide_diag diag;
-  enum tide_status status = tide_queue_submit(m->queues[op->queue], &operation, NULL, &diag);
+  enum tide_status status = op->instance
+                                ? tide_cluster_collective_submit(m->all, 7, &operation, NULL, &diag)
+                                : tide_queue_submit(m->queues[op->queue], &operation, NULL, &diag);
   if (status != TIDE_OK) VIOLATION(w, "o%u is refused: %s", index, diag.text);
   op->submitted = true;
   if (buffer) tide_queue_free(m->queues[op->queue], buffer);
@@ -352,6 +393,26 @@ static uint64_t compute(const struct world *w, uint32_t index) {
   return bytes;
 }
 
+/* All parts have arrived: nothing before them is unfinished. */
+static void check_arrivals(const struct world *w, uint32_t index) {
+  const struct op *part = &w->ops[index];
+  for (uint32_t j = part->first_part; j < part->first_part + w->machine_count; j++) {
+    for (uint32_t i = 0; i < w->ops[j].wait_count; i++)
+      if (!w->ops[w->ops[j].waits[i]].bytes)
+        VIOLATION(w, "o%u starts before what o%u waits for", index, j);
+    for (uint32_t i = 0; i < part->first_part; i++)
+      if (w->ops[i].machine == w->ops[j].machine && w->ops[i].queue == 0 && !w->ops[i].over)
+        VIOLATION(w, "o%u starts before o%u, which comes before o%u", index, i, j);
+  }
+}
+
+/* All parts of an instance have ended well. */
+static void check_ended(const struct world *w, uint32_t index, uint32_t instance) {
+  for (uint32_t i = 0; i < w->op_count; i++)
+    if (w->ops[i].instance && w->ops[i].instance <= instance && !w->ops[i].bytes)
+      VIOLATION(w, "o%u starts before o%u, a part of instance %u", index, i, instance);
+}
+
 static void take_work(struct world *w, struct machine *m) {
   struct tide_work *work;
   if (m->out_count == OUT || !tide_device_exchange(m->device, NULL, 0, &work, 1, NULL)) return;
@@ -362,6 +423,8 @@ static void take_work(struct world *w, struct machine *m) {
     if (!w->ops[op->waits[i]].bytes)
       VIOLATION(w, "o%u on %u starts before o%u on %u is written", index, m->rank, op->waits[i],
                 w->ops[op->waits[i]].machine);
+  if (op->instance) check_arrivals(w, index);
+  if (op->awaits && !op->instance) check_ended(w, index, op->awaits);
   (void)read_buffer(w, m, op);
   m->out[m->out_count++] = work;
 }
@@ -409,8 +472,12 @@ static void step(struct world *w, bool calm) {
   struct machine *m = &w->machines[pick(w, w->machine_count)];
   tide_clock_pass(w->clock, pick(w, 2000));
   if (!calm && w->op_count < OPS && pick(w, 3) == 0) {
-    draw_op(w);
-    draw_reader(w);
+    if (pick(w, 10) == 0) {
+      draw_parts(w);
+    } else {
+      draw_op(w);
+      draw_reader(w);
+    }
   }
   if (w->lost >= 0) notice_loss(w);
   if (!m->is_dead) {
@@ -429,18 +496,36 @@ static void step(struct world *w, bool calm) {
 /* ---- how it ends ------------------------------------------------------------------------------
  */
 
+struct ends {
+  uint64_t fails_from[MACHINES][QUEUES];
+  uint32_t no_arrival, no_end; /* the first instances whose parts do not arrive, or end */
+};
+
+static bool wait_fails(const struct world *w, const struct ends *ends, const struct op *op) {
+  for (uint32_t j = 0; j < op->wait_count; j++) {
+    const struct op *on = &w->ops[op->waits[j]];
+    if (on->value >= ends->fails_from[on->machine][on->queue]) return true;
+  }
+  return op->awaits >= ends->no_end;
+}
+
+static bool op_fails(const struct world *w, struct ends *ends, const struct op *op) {
+  if (!op->instance) return op->fails || wait_fails(w, ends, op);
+  for (uint32_t i = 0; i < w->machine_count && op->instance < ends->no_arrival; i++)
+    if (wait_fails(w, ends, &w->ops[op->first_part + i])) ends->no_arrival = op->instance;
+  bool fails = op->fails || op->instance >= ends->no_arrival;
+  if (fails && op->instance < ends->no_end) ends->no_end = op->instance;
+  return fails;
+}
+
 /* Statuses are known from the program alone, unless a machine was lost. */
 static void check_ends(struct world *w) {
-  uint64_t fails_from[MACHINES][QUEUES];
-  memset(fails_from, 0xff, sizeof fails_from);
+  struct ends ends;
+  memset(&ends, 0xff, sizeof ends);
   for (uint32_t i = 0; i < w->op_count; i++) {
     const struct op *op = &w->ops[i];
-    bool fails = op->fails;
-    for (uint32_t j = 0; j < op->wait_count; j++) {
-      const struct op *on = &w->ops[op->waits[j]];
-      fails |= on->value >= fails_from[on->machine][on->queue];
-    }
-    uint64_t *from = &fails_from[op->machine][op->queue];
+    bool fails = op_fails(w, &ends, op);
+    uint64_t *from = &ends.fails_from[op->machine][op->queue];
     if (fails && op->value < *from) *from = op->value;
     if (w->machines[op->machine].is_dead) continue;
     if (!op->over) VIOLATION(w, "o%u on %u is not over", i, op->machine);
@@ -482,6 +567,7 @@ static void check_losses(struct world *w) {
 
 static void close_machine(struct machine *m) {
   while (m->out_count) give_work(m->world, m);
+  tide_cluster_collective_destroy(m->all);
   tide_cluster_destroy(m->cluster);
   for (uint32_t rank = 0; rank < m->world->machine_count; rank++)
     for (uint32_t q = 0; q < QUEUES; q++) tide_timeline_release(m->lines[rank][q]);
@@ -505,6 +591,7 @@ static void run(uint64_t seed) {
   w->machine_count = 2 + (uint32_t)(seed / 3 % (MACHINES - 1));
   for (uint32_t i = 0; i < w->machine_count; i++) open_machine(w, i);
   for (uint32_t i = 0; i < w->machine_count; i++) follow_lines(w, &w->machines[i]);
+  for (uint32_t i = 0; i < w->machine_count; i++) open_collective(w, &w->machines[i]);
   uint32_t dies_at = seed % 3 == 0 ? pick(w, 600) : UINT32_MAX;
   for (uint32_t i = 0; i < 600; i++) {
     step(w, false);
@@ -1016,6 +1103,111 @@ TEST(axes_of_gone_queues_are_forgotten) {
   close_two();
 }
 
+/* ---- collectives ---------------------------------------------------------------------------- */
+
+static void submit_part(uint32_t rank, uint64_t kind, uint64_t expected) {
+  uint64_t instance;
+  CHECK_OK(tide_cluster_collective_submit(
+      world.machines[rank].all, kind, &(struct tide_operation){.label = "part"}, &instance, NULL));
+  CHECK_EQ_U64(instance, expected);
+}
+
+static struct tide_timeline *all_ended(uint32_t rank) {
+  return tide_cluster_collective_progress(world.machines[rank].all);
+}
+
+static void open_two_with_all(void) {
+  open_two();
+  for (uint32_t i = 0; i < 2; i++) open_collective(&world, &world.machines[i]);
+  settle();
+}
+
+TEST(a_collective_ends_when_all_parts_have) {
+  open_two_with_all();
+  submit_part(1, 7, 1);
+  submit_part(1, 8, 2);
+  settle();
+  CHECK_EQ_U64(tide_timeline_query(all_ended(1)), 0);
+  submit_part(0, 7, 1);
+  settle();
+  for (uint32_t i = 0; i < 2; i++) CHECK_EQ_U64(tide_timeline_query(all_ended(i)), 1);
+  submit_part(0, 8, 2);
+  settle();
+  for (uint32_t i = 0; i < 2; i++) CHECK_EQ_U64(tide_timeline_query(all_ended(i)), 2);
+  close_two();
+}
+
+/* `first`: the member that submits its part before the other one. */
+static void submit_unlike(uint32_t first) {
+  struct tide_failure why;
+  open_two_with_all();
+  submit_part(first, 7, 1);
+  settle();
+  submit_part(1 - first, 7, 1);
+  settle();
+  submit_part(first, first ? 9 : 8, 2);
+  settle();
+  submit_part(1 - first, first ? 8 : 9, 2);
+  settle();
+  for (uint32_t i = 0; i < 2; i++) {
+    CHECK_OK(tide_timeline_wait(all_ended(i), 1, TIDE_NOW));
+    CHECK_STATUS(tide_timeline_wait(all_ended(i), 2, TIDE_NOW), TIDE_MISMATCH);
+    CHECK(tide_timeline_failure(all_ended(i), 2, &why));
+    CHECK_EQ_STR(why.text,
+                 "part 2 of collective 'all': kind 9 at machine 1 (host b, pid 71), 8 here");
+  }
+  CHECK(!tide_cluster_lost(world.machines[0].cluster, NULL));
+  close_two();
+}
+
+TEST(parts_of_two_kinds_fail) {
+  submit_unlike(0);
+  submit_unlike(1);
+}
+
+TEST(a_part_that_does_not_arrive_fails_all) {
+  open_two_with_all();
+  struct machine *m = &world.machines[0];
+  struct tide_wait wait = {m->lines[0][1], 1};
+  tide_timeline_fail(m->lines[0][1], TIDE_IO);
+  CHECK_OK(tide_cluster_collective_submit(
+      m->all, 7, &(struct tide_operation){.waits = &wait, .wait_count = 1}, NULL, NULL));
+  submit_part(1, 7, 1);
+  submit_part(1, 7, 2);
+  settle();
+  for (uint32_t i = 0; i < 2; i++)
+    CHECK_STATUS(tide_timeline_wait(all_ended(i), 1, TIDE_NOW), TIDE_IO);
+  close_two();
+}
+
+TEST(a_collective_has_a_depth_and_a_name) {
+  uint32_t ranks[3] = {1, 0, 1};
+  struct tide_cluster_collective *other;
+  open_two_with_all();
+  struct machine *m = &world.machines[0];
+  struct tide_cluster_collective_params params = {
+      .struct_size = sizeof params, .name = "all", .queue = m->queues[1], .depth = 2};
+  CHECK_STATUS(tide_cluster_collective_create(m->cluster, &params, &other), TIDE_BUSY);
+  params.name = "a name of more than forty bytes, which is one too many";
+  CHECK_STATUS(tide_cluster_collective_create(m->cluster, &params, &other), TIDE_INVALID);
+  params.name = "other";
+  params.ranks = ranks;
+  params.rank_count = 3; /* one comes twice */
+  CHECK_STATUS(tide_cluster_collective_create(m->cluster, &params, &other), TIDE_INVALID);
+  params.rank_count = 1; /* not this one */
+  CHECK_STATUS(tide_cluster_collective_create(m->cluster, &params, &other), TIDE_INVALID);
+  params.rank_count = 2;
+  CHECK_OK(tide_cluster_collective_create(m->cluster, &params, &other));
+  const struct tide_operation part = {.label = "part"};
+  struct tide_diag diag;
+  for (int i = 0; i < 2; i++)
+    CHECK_OK(tide_cluster_collective_submit(other, 1, &part, NULL, &diag));
+  CHECK_STATUS(tide_cluster_collective_submit(other, 1, &part, NULL, &diag), TIDE_FULL);
+  CHECK_EQ_STR(diag.text, "collective 'other': 2 instances are not over");
+  tide_cluster_collective_destroy(other);
+  close_two();
+}
+
 /* ---- buffers ------------------------------------------------------------------------------- */
 
 /* Machine 0's buffer, which machine 1 reads. */
@@ -1273,6 +1465,8 @@ TEST(a_buffer_is_told_anew) {
 }
 
 TEST_MAIN(CASE(random_programs_over_a_simulated_transport),
+          CASE(a_collective_ends_when_all_parts_have), CASE(parts_of_two_kinds_fail),
+          CASE(a_part_that_does_not_arrive_fails_all), CASE(a_collective_has_a_depth_and_a_name),
           CASE(a_buffer_is_reused_once_it_has_been_read), CASE(a_read_names_what_is_there),
           CASE(an_export_names_what_is_there), CASE(a_failed_receipt_waits_for_its_operation),
           CASE(a_cancelled_reader_ends_its_receipt_alone), CASE(a_reader_that_fails_has_read),

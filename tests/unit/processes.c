@@ -28,6 +28,7 @@ struct common {
   uint32_t ran;           /* atomic: bodies of the producer */
   uint64_t sums[BLOCKS];
   uint64_t stages[BLOCKS];
+  uint32_t cells[MEMBERS]; /* atomic */
 };
 static struct common *common;
 static unsigned char *blocks; /* the memfd */
@@ -878,7 +879,59 @@ TEST(a_killed_writer_fails_its_reader) {
   close_case();
 }
 
-TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs), CASE(frames_go_through_a_small_pool),
+/* ---- a collective of four processes -----------------------------------------------------------
+ */
+
+#define INSTANCES 100
+
+static enum tide_status add_up(void *arguments) {
+  uint32_t instance = *(const uint32_t *)arguments;
+  /* All have written their cell of the instance before, and none of the next one. */
+  for (uint32_t i = 0; i < MEMBERS; i++)
+    if (__atomic_load_n(&common->cells[i], __ATOMIC_ACQUIRE) != instance) return TIDE_CORRUPT;
+  return TIDE_OK;
+}
+static const struct tide_body_class adds = {.name = "add", .host = add_up};
+
+static enum tide_status write_cell(void *arguments) {
+  __atomic_store_n(&common->cells[rank], *(const uint32_t *)arguments, __ATOMIC_RELEASE);
+  return TIDE_OK;
+}
+static const struct tide_body_class cells = {.name = "cell", .host = write_cell};
+
+/* Everything is submitted ahead. */
+static void work_together(void) {
+  struct member m;
+  struct tide_queue *queue;
+  struct tide_cluster_collective *all;
+  join(&m, MEMBERS);
+  NEED_OK(tide_queue_create(m.cpu, TIDE_PARAMS(tide_queue_params, .operations = 4 * INSTANCES),
+                            &queue));
+  struct tide_cluster_collective_params params = {
+      .struct_size = sizeof params, .name = "step", .queue = queue, .depth = INSTANCES, .radix = 2};
+  NEED_OK(tide_cluster_collective_create(m.cluster, &params, &all));
+  struct tide_timeline *ended = tide_cluster_collective_progress(all);
+  for (uint32_t i = 1; i <= INSTANCES; i++) {
+    /* A cell is written when all have read the ones before. */
+    submit(queue,
+           &(struct tide_operation){.body = &cells, TIDE_ARGUMENTS(i), TIDE_WAITS({ended, i - 1})});
+    NEED_OK(tide_cluster_collective_submit(
+        all, 1, &(struct tide_operation){.body = &adds, TIDE_ARGUMENTS(i)}, NULL, NULL));
+  }
+  NEED_OK(tide_timeline_wait(ended, INSTANCES, soon(&m)));
+  leave(&m);
+}
+
+TEST(four_processes_do_one_thing_together) {
+  pid_t pids[MEMBERS];
+  open_case();
+  for (uint32_t i = 0; i < MEMBERS; i++) pids[i] = begin(i, work_together);
+  for (uint32_t i = 0; i < MEMBERS; i++) end_well(i, pids[i]);
+  close_case();
+}
+
+TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs),
+          CASE(four_processes_do_one_thing_together), CASE(frames_go_through_a_small_pool),
           CASE(a_killed_reader_keeps_the_memory), CASE(a_killed_writer_fails_its_reader),
           CASE(no_message_goes_through_a_third), CASE(a_killed_member_is_named),
           CASE(a_member_that_does_not_leave_is_named), CASE(a_member_that_leaves_is_no_loss),
