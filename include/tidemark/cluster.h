@@ -76,6 +76,8 @@ struct tide_cluster_params {
   uint32_t rank, count;
   const char *label; /* of this member, for messages: "reader" is "machine 1 (reader, pid 71)" */
   uint64_t deadline; /* for all members to come; 0: in a minute */
+  uint64_t silence;  /* ns: a member that says nothing for so long, since it was stopped, is lost.
+                        The  library's thread speaks, whatever the program does. 0: never */
 };
 
 /* Joins a session: blocks until all members have come. It must precede every queue of the context,

@@ -38,6 +38,7 @@ enum tide_status tide_cluster_create(const struct tide_cluster_setup *setup,
   cluster->count = setup->count;
   cluster->tag = setup->tag;
   cluster->window = setup->window;
+  cluster->silence = setup->silence;
   cluster->transport = setup->transport;
   for (uint32_t i = 0; i < setup->count; i++) {
     copy_text(cluster->members[i].name, TIDE_CLUSTER_NAME, setup->names[i]);

@@ -17,6 +17,7 @@ struct tide_follower;
 struct tide_member {
   char name[TIDE_CLUSTER_NAME];
   uint64_t heard_at;  /* when a message of it came last; 0: none has */
+  uint64_t sent_at;   /* when one was sent to it last */
   uint32_t in_flight; /* states and progresses sent to it, and not acknowledged */
   uint32_t taken;     /* those of it that were taken in, and not acknowledged to it */
   struct tide_follower *first_untold, **last_untold; /* what it is to be told, in this order */
@@ -131,6 +132,7 @@ struct tide_cluster {
   uint32_t rank, count;
   uint64_t tag;
   uint32_t window;
+  uint64_t silence; /* ns; 0: a silent member is never lost */
   struct tide_transport transport;
   struct tide_subject *changed; /* atomic: a stack of subjects that have changed */
   struct tide_far_axis *wanted; /* atomic: a stack of axes that somebody waits for */
@@ -139,6 +141,7 @@ struct tide_cluster {
   uint32_t news;                /* atomic, waited on: counts changes of phase, and the loss */
   struct tide_lock lock;        /* guards all that follows; taken before a guard */
   enum tide_cluster_phase phase;
+  uint64_t watched_at, watched_from; /* see beat.c: the last look, and the first after a pause */
   bool is_lost;
   bool has_said_leaving;
   struct tide_failure failure;

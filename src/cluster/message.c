@@ -276,6 +276,7 @@ enum tide_status tide_message_read(const void *bytes, size_t size, struct tide_m
     case TIDE_MESSAGE_ACK:
     case TIDE_MESSAGE_NOTED: out->number = (uint32_t)get_number(reader, 4); break;
     case TIDE_MESSAGE_LEAVING:
+    case TIDE_MESSAGE_BEAT:
     case TIDE_MESSAGE_BYE: break;
     default: fail(reader, "an unknown kind of message");
   }

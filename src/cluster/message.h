@@ -26,7 +26,8 @@ enum tide_message_kind {
   TIDE_MESSAGE_NOTED,       /* so many timelines of yours have I asked for, up to then */
   TIDE_MESSAGE_BYE,         /* I shall tell nothing new; I serve until all have said so */
   TIDE_MESSAGE_EXPORT,      /* a value of mine publishes a buffer to you */
-  TIDE_MESSAGE_PART         /* the kind of my part of a collective's instance */
+  TIDE_MESSAGE_PART,        /* the kind of my part of a collective's instance */
+  TIDE_MESSAGE_BEAT         /* I am there */
 };
 
 /* Bytes of a member's memory. `chunk`: the transport's number of a piece of memory. */

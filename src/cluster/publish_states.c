@@ -12,6 +12,8 @@
 
 void tide_cluster_send(struct tide_cluster *cluster, uint32_t to) {
   const struct tide_message_writer *writer = &cluster->writer;
+  const struct tide_platform *platform = cluster->context->platform;
+  if (cluster->silence) cluster->members[to].sent_at = platform->now(platform->self);
   cluster->transport.send(cluster->transport.self, to, writer->bytes, writer->size);
 }
 

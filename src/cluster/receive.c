@@ -281,6 +281,7 @@ static const char *take(struct tide_cluster *cluster, uint32_t from, struct tide
     case TIDE_MESSAGE_LEAVING: return take_leaving(cluster, from);
     case TIDE_MESSAGE_NOTED: return take_noted(cluster, from);
     case TIDE_MESSAGE_BYE: return take_bye(cluster, from, fired);
+    case TIDE_MESSAGE_BEAT: return NULL;
     case TIDE_MESSAGE_LOST: break;
   }
   return "it says that a machine is lost that is no member";

@@ -76,8 +76,9 @@ struct tide_transport {
 struct tide_cluster_setup {
   struct tide_context *context; /* its lease has the machine number rank + 1 */
   uint32_t rank, count;
-  uint64_t tag;    /* of the session, the same for all members */
-  uint32_t window; /* the same for all members, at least 2 */
+  uint64_t tag;     /* of the session, the same for all members */
+  uint32_t window;  /* the same for all members, at least 2 */
+  uint64_t silence; /* ns after which a silent neighbour is lost; 0: never */
   struct tide_transport transport;
   /* The names of the members for messages, such as "host b, pid 71"; copied. */
   const char *const *names;
@@ -96,6 +97,11 @@ void tide_cluster_receive(struct tide_cluster *cluster, uint32_t from, const voi
                           size_t size);
 /* Tells followers what has changed since the last call. */
 void tide_cluster_tell(struct tide_cluster *cluster);
+/* Sends beats, and judges who has been silent for too long: at each period, once all that has
+ * arrived is taken in. */
+void tide_cluster_beat(struct tide_cluster *cluster);
+/* Returns the period in ns; 0: silence is not judged. */
+uint64_t tide_cluster_beat_period(const struct tide_cluster *cluster);
 /* The member is gone, for the reason in words ("end of file"): a loss, unless it has left. */
 void tide_cluster_gone(struct tide_cluster *cluster, uint32_t rank, const char *reason);
 

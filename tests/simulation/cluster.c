@@ -72,6 +72,7 @@ struct world {
   uint64_t messages, ahead, elided, read, reused;
   struct tide_clock *clock; /* a signalling thread tells itself what has been quiet for a while */
   uint32_t window;
+  uint64_t silence;
   bool leaves; /* all machines leave at the end */
   int lost;    /* -1: none */
 };
@@ -219,6 +220,7 @@ static void open_machine(struct world *w, uint32_t rank) {
                                       .count = w->machine_count,
                                       .tag = 42,
                                       .window = w->window,
+                                      .silence = w->silence,
                                       .transport = {.self = m,
                                                     .send = send_packet,
                                                     .wake = wake,
@@ -1103,6 +1105,55 @@ TEST(axes_of_gone_queues_are_forgotten) {
   close_two();
 }
 
+/* ---- silence --------------------------------------------------------------------------------- */
+
+#define SILENCE 1000000000u /* ns */
+
+static void open_watched(void) {
+  open_two();
+  for (uint32_t i = 0; i < 2; i++) world.machines[i].cluster->silence = SILENCE;
+  settle();
+}
+
+/* A period passes, and some machines are there. */
+static void beat(bool first, bool second) {
+  tide_clock_pass(world.clock, tide_cluster_beat_period(world.machines[0].cluster));
+  if (first) tide_cluster_beat(world.machines[0].cluster);
+  if (second) tide_cluster_beat(world.machines[1].cluster);
+  settle();
+}
+
+TEST(a_silent_neighbour_is_lost) {
+  struct tide_failure why;
+  open_watched();
+  struct tide_cluster *cluster = world.machines[0].cluster;
+  for (int i = 0; i < 40; i++) beat(true, true);
+  CHECK(!tide_cluster_lost(cluster, NULL));
+  for (int i = 0; i < 8; i++) beat(true, false); /* nothing since the beat before */
+  CHECK(!tide_cluster_lost(cluster, NULL));
+  beat(true, false);
+  CHECK(tide_cluster_lost(cluster, &why));
+  CHECK_EQ_STR(why.text, "machine 1 (host b, pid 71): silent for 1125 ms");
+  close_two();
+}
+
+/* What the others sent meanwhile may not have been taken in. */
+TEST(a_machine_that_slept_itself_judges_nobody) {
+  open_watched();
+  for (int i = 0; i < 3; i++) beat(true, true);
+  for (int i = 0; i < 100; i++) beat(false, false);
+  for (int i = 0; i < 7; i++) beat(true, false);
+  CHECK(!tide_cluster_lost(world.machines[0].cluster, NULL));
+  close_two();
+}
+
+TEST(a_member_that_has_left_may_be_silent) {
+  open_watched();
+  leave_both();
+  for (int i = 0; i < 20; i++) beat(true, false);
+  expect_over();
+}
+
 /* ---- collectives ---------------------------------------------------------------------------- */
 
 static void submit_part(uint32_t rank, uint64_t kind, uint64_t expected) {
@@ -1464,11 +1515,13 @@ TEST(a_buffer_is_told_anew) {
   close_two();
 }
 
-TEST_MAIN(CASE(random_programs_over_a_simulated_transport),
-          CASE(a_collective_ends_when_all_parts_have), CASE(parts_of_two_kinds_fail),
-          CASE(a_part_that_does_not_arrive_fails_all), CASE(a_collective_has_a_depth_and_a_name),
-          CASE(a_buffer_is_reused_once_it_has_been_read), CASE(a_read_names_what_is_there),
-          CASE(an_export_names_what_is_there), CASE(a_failed_receipt_waits_for_its_operation),
+TEST_MAIN(CASE(random_programs_over_a_simulated_transport), CASE(a_silent_neighbour_is_lost),
+          CASE(a_machine_that_slept_itself_judges_nobody),
+          CASE(a_member_that_has_left_may_be_silent), CASE(a_collective_ends_when_all_parts_have),
+          CASE(parts_of_two_kinds_fail), CASE(a_part_that_does_not_arrive_fails_all),
+          CASE(a_collective_has_a_depth_and_a_name), CASE(a_buffer_is_reused_once_it_has_been_read),
+          CASE(a_read_names_what_is_there), CASE(an_export_names_what_is_there),
+          CASE(a_failed_receipt_waits_for_its_operation),
           CASE(a_cancelled_reader_ends_its_receipt_alone), CASE(a_reader_that_fails_has_read),
           CASE(a_reader_that_is_skipped_has_read), CASE(a_loss_keeps_the_memory_of_open_receipts),
           CASE(leaving_waits_for_the_readers), CASE(a_reader_that_has_left_has_read),

@@ -35,6 +35,7 @@ static unsigned char *blocks; /* the memfd */
 static int memory;
 static char folder[64], path[96];
 static uint32_t rank;
+static uint64_t silence; /* ns */
 
 /* ---- members ----------------------------------------------------------------------------- */
 
@@ -79,7 +80,8 @@ static void join(struct member *m, uint32_t count) {
                                        .rank = rank,
                                        .count = count,
                                        .label = labels[rank],
-                                       .deadline = soon(m)};
+                                       .deadline = soon(m),
+                                       .silence = silence};
   enum tide_status status = tide_cluster_join(m->context, &params, &m->cluster, &diag);
   if (status != TIDE_OK) give_up(__FILE__, __LINE__, "join: %s", diag.text);
   NEED_OK(tide_cpu_open(m->context, NULL, &m->cpu));
@@ -142,6 +144,11 @@ static void end_well(uint32_t who, pid_t pid) {
   if (!WIFEXITED(status) || WEXITSTATUS(status))
     FAIL("member %u ended with %x: %s; others: %s; %s; %s", who, (unsigned)status, common->why[who],
          common->why[0], common->why[1], common->why[2]);
+}
+
+static void kill_one(pid_t pid) {
+  CHECK(kill(pid, SIGKILL) == 0);
+  CHECK(waitpid(pid, NULL, 0) == pid);
 }
 
 static void *map(int descriptor, size_t size) {
@@ -429,6 +436,26 @@ TEST(a_killed_member_is_named) {
   CHECK(waitpid(lost, NULL, 0) == lost);
   expect_text(1, "machine 0 (producer, pid %d): its process has ended", lost);
   expect_text(2, "machine 0 (producer, pid %d): its process has ended", lost);
+  close_case();
+}
+
+/* Its connections stay, and its process does. */
+TEST(a_stopped_member_is_named) {
+  char text[96];
+  open_case();
+  silence = 3000000000u; /* longer than a loaded computer keeps the others' threads waiting */
+  pid_t lost = begin(0, promise_and_hang), second = begin(1, survive_promise),
+        third = begin(2, survive_silence);
+  for (uint32_t i = 0; i < 3; i++) await_said(i, 1);
+  CHECK(kill(lost, SIGSTOP) == 0);
+  end_well(1, second);
+  end_well(2, third);
+  kill_one(lost);
+  snprintf(text, sizeof text, "machine 0 (producer, pid %d): silent for ", lost);
+  for (uint32_t i = 1; i < 3; i++)
+    if (strncmp(common->text[i], text, strlen(text)) != 0)
+      FAIL("member %u says '%s', not '%s'", i, common->text[i], text);
+  silence = 0;
   close_case();
 }
 
@@ -854,11 +881,6 @@ static void fill_one_frame(void) {
   NEED_STATUS(tide_timeline_wait(read, 1, soon(&m)), TIDE_OK); /* it is killed meanwhile */
 }
 
-static void kill_one(pid_t pid) {
-  CHECK(kill(pid, SIGKILL) == 0);
-  CHECK(waitpid(pid, NULL, 0) == pid);
-}
-
 TEST(a_killed_reader_keeps_the_memory) {
   open_case();
   pid_t first = begin(0, lose_reader), second = begin(1, read_one_frame);
@@ -934,7 +956,7 @@ TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs),
           CASE(four_processes_do_one_thing_together), CASE(frames_go_through_a_small_pool),
           CASE(a_killed_reader_keeps_the_memory), CASE(a_killed_writer_fails_its_reader),
           CASE(no_message_goes_through_a_third), CASE(a_killed_member_is_named),
-          CASE(a_member_that_does_not_leave_is_named), CASE(a_member_that_leaves_is_no_loss),
-          CASE(leaving_has_a_deadline), CASE(who_is_missing_is_said),
-          CASE(who_does_not_fit_is_refused), CASE(strangers_hold_up_nobody),
-          CASE(a_session_comes_first), CASE(one_member_alone))
+          CASE(a_stopped_member_is_named), CASE(a_member_that_does_not_leave_is_named),
+          CASE(a_member_that_leaves_is_no_loss), CASE(leaving_has_a_deadline),
+          CASE(who_is_missing_is_said), CASE(who_does_not_fit_is_refused),
+          CASE(strangers_hold_up_nobody), CASE(a_session_comes_first), CASE(one_member_alone))

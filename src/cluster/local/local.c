@@ -49,6 +49,7 @@ struct local {
   bool ends;      /* atomic */
   uint32_t rank, count;
   uint64_t tag;
+  uint64_t next_beat;    /* the thread's */
   struct tide_lock lock; /* guards the peers, against send */
   struct peer peers[TIDE_CLUSTER_MEMBERS_MAX];
 };
@@ -259,17 +260,31 @@ static bool fall_asleep(struct local *local) {
   return tide_compare_exchange(&local->state, &expected, (uint32_t)ASLEEP);
 }
 
+/* Returns the time until the next beat, for epoll_wait. */
+static int beat_if_due(struct local *local) {
+  const struct tide_platform *platform = local->context->platform;
+  uint64_t period = tide_cluster_beat_period(local->cluster), now;
+  if (!period) return -1;
+  now = platform->now(platform->self);
+  if (now >= local->next_beat) {
+    tide_cluster_beat(local->cluster);
+    local->next_beat = now + period;
+  }
+  return (int)((local->next_beat - now) / 1000000u) + 1;
+}
+
 static void local_main(void *argument) {
   struct local *local = argument;
   struct epoll_event events[EVENTS];
   for (;;) {
+    int timeout = beat_if_due(local);
     if (tide_exchange(&local->state, (uint32_t)AWAKE) == RUNG) {
       tide_cluster_tell(local->cluster);
       end_lost_peers(local);
     }
     if (tide_load_acquire(&local->ends)) return; /* it was set before the thread was woken */
     if (!fall_asleep(local)) continue;
-    int count = epoll_wait(local->epoll, events, EVENTS, -1);
+    int count = epoll_wait(local->epoll, events, EVENTS, timeout);
     uint32_t expected = ASLEEP;
     (void)tide_compare_exchange(&local->state, &expected, (uint32_t)AWAKE);
     for (int i = 0; i < count; i++) take_event(local, &events[i]);
@@ -342,7 +357,7 @@ static enum tide_status open_local(struct tide_context *context, struct tide_mee
 }
 
 static enum tide_status open_session(struct tide_context *context, struct tide_meeting *meeting,
-                                     struct tide_cluster **out_cluster) {
+                                     uint64_t silence, struct tide_cluster **out_cluster) {
   const struct tide_platform *platform = context->platform;
   const char *names[TIDE_CLUSTER_MEMBERS_MAX];
   struct local *local;
@@ -355,6 +370,7 @@ static enum tide_status open_session(struct tide_context *context, struct tide_m
       .count = meeting->count,
       .tag = meeting->tag,
       .window = TIDE_CLUSTER_WINDOW,
+      .silence = silence,
       .transport = {.self = local,
                     .send = local_send,
                     .wake = local_wake,
@@ -421,7 +437,7 @@ enum tide_status tide_cluster_join(struct tide_context *context,
     return tide_diag_set(diag, TIDE_BUSY, "the context got a queue while its session met");
   }
   context->lease->machine = (uint16_t)(own.rank + 1);
-  status = open_session(context, &meeting, out_cluster);
+  status = open_session(context, &meeting, own.silence, out_cluster);
   if (status == TIDE_OK) return TIDE_OK;
   context->lease->machine = 0;
   return tide_diag_set(diag, status, "%s: the session cannot be opened: %s", own.path,
