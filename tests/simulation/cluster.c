@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MACHINES 4
+#define MACHINES 8
 #define QUEUES 2
 #define OPS 60
 #define WAITS 3
@@ -202,7 +202,8 @@ static void hear(void *self, const struct tide_event *event) {
 
 static void open_machine(struct world *w, uint32_t rank) {
   static const char *const names[MACHINES] = {"host a, pid 70", "host b, pid 71", "host c, pid 72",
-                                              "host d, pid 73"};
+                                              "host d, pid 73", "host e, pid 74", "host f, pid 75",
+                                              "host g, pid 76", "host h, pid 77"};
   struct machine *m = &w->machines[rank];
   *m = (struct machine){.world = w, .rank = rank};
   tide_lease_init(&m->lease, (uint16_t)(rank + 1));
@@ -611,10 +612,10 @@ static void run(uint64_t seed) {
 
 TEST(random_programs_over_a_simulated_transport) {
   uint64_t messages = 0, ahead = 0, elided = 0, read = 0, reused = 0;
-  const char *given = getenv("SEED");
+  const char *given = getenv("SEED"), *many = getenv("COUNT");
   uint64_t first = given ? strtoull(given, NULL, 0) : 1;
-  uint64_t last = given ? first : 1500 / test_slowdown();
-  for (uint64_t seed = first; seed <= last; seed++) {
+  uint64_t count = many ? strtoull(many, NULL, 0) : given ? 1 : 1500 / test_slowdown();
+  for (uint64_t seed = first; seed < first + count; seed++) {
     run(seed);
     messages += world.messages;
     ahead += world.ahead;
