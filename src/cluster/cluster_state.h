@@ -65,6 +65,7 @@ struct tide_followed {
   struct tide_tree_node node; /* cluster->mirrors; key: its number */
   struct tide_timeline *timeline;
   uint32_t home;
+  bool has_come; /* a state of it was taken in */
   char name[TIDE_MESSAGE_NAME];
 };
 

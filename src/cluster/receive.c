@@ -171,6 +171,7 @@ static const char *take_state(struct tide_cluster *cluster, uint32_t from, struc
   if (followed->home != from) return "a state of another machine's timeline";
   if (forget_unused(cluster, followed)) return NULL;
   if (tide_mirror_take(followed->timeline, state, fired, diag) != TIDE_OK) return diag->text;
+  followed->has_come = true;
   if (state->newest.value) note_axes(cluster, &state->newest, fired);
   for (size_t i = 0; i < state->pending_count; i++) note_axes(cluster, &state->pending[i], fired);
   return NULL;

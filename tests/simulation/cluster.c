@@ -732,21 +732,56 @@ TEST(a_follower_that_stops_costs_a_window) {
 
 TEST(a_diagnosis_names_who_is_silent) {
   char text[600];
+  struct tide_timeline *unmade, *mirror;
   open_two();
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  CHECK_OK(tide_cluster_follow(m->cluster, 1, "unmade", &unmade));
+  CHECK_OK(tide_cluster_follow(other->cluster, 0, "another", &mirror));
   settle();
-  struct machine *m = &world.machines[0];
   struct tide_wait wait = {.timeline = m->lines[1][0], .value = 3};
   struct tide_operation operation = {.waits = &wait, .wait_count = 1};
   CHECK_OK(tide_queue_submit(m->queues[0], &operation, NULL, NULL));
+  CHECK_OK(tide_timeline_signal_external(m->lines[0][1], 8));
   tide_clock_pass(world.clock, 5000000);
   size_t length = tide_cluster_diagnose(m->cluster, text, sizeof text);
   CHECK_EQ_U64(length, strlen(text));
-  CHECK_EQ_STR(text,
-               "machine 1 (host b, pid 71): last heard of 5 ms ago; follows 2 timelines, 2 "
-               "states not acknowledged\n  'line 0 of machine 1' is at 0, and 3 is awaited\n");
+  CHECK_EQ_STR(text, "machine 1 (host b, pid 71): silent for 5 ms; 2 states in flight\n"
+                     "  'line 0 of machine 1' is followed here: at 0, and 3 is awaited\n"
+                     "  'line 1 of machine 1' is followed here: at 0\n"
+                     "  'unmade' is followed here: at 0; no state of it has come\n"
+                     "  it follows 'line 0 of machine 0': at 0\n"
+                     "  it follows 'line 1 of machine 0': at 8, which it has not been told\n"
+                     "  it follows 'another', which is not published\n");
   tide_cluster_gone(m->cluster, 1, "end of file");
   CHECK(tide_cluster_diagnose(m->cluster, text, 20) > 20);
   CHECK_EQ_STR(text, "lost: machine 1 (ho"); /* as much as fits */
+  tide_timeline_release(unmade);
+  tide_timeline_release(mirror);
+  close_two();
+}
+
+/* The follower takes nothing in, until its window is full. */
+TEST(a_diagnosis_says_what_is_not_told) {
+  char text[600];
+  open_two();
+  struct machine *m = &world.machines[0];
+  settle();
+  for (uint64_t i = 1; m->cluster->members[1].in_flight < TIDE_CLUSTER_WINDOW; i++) {
+    CHECK_OK(tide_timeline_signal_external(m->lines[0][0], i));
+    tide_cluster_tell(m->cluster);
+  }
+  CHECK_OK(tide_timeline_signal_external(m->lines[0][1], 5));
+  tide_cluster_tell(m->cluster);
+  tide_cluster_diagnose(m->cluster, text, sizeof text);
+  CHECK(strstr(text, "; 64 states in flight, no more until it acknowledges them\n"));
+  CHECK(strstr(text, "  it follows 'line 1 of machine 0': at 5, which it has not been told\n"));
+  settle();
+  tide_cluster_diagnose(m->cluster, text, sizeof text);
+  CHECK(!strstr(text, "has not been told") && !strstr(text, "no more until"));
+  for (uint32_t i = 0; i < 2; i++) tide_cluster_begin_leave(world.machines[i].cluster);
+  settle();
+  tide_cluster_diagnose(m->cluster, text, sizeof text);
+  CHECK_EQ_STR(text, "machine 1 (host b, pid 71): has left\n");
   close_two();
 }
 
@@ -1029,6 +1064,6 @@ TEST_MAIN(CASE(random_programs_over_a_simulated_transport),
           CASE(leaving_waits_for_what_comes_behind_a_failure),
           CASE(a_member_that_dies_after_its_bye_is_no_loss),
           CASE(a_failure_with_odd_words_is_no_loss), CASE(a_collective_may_come_back),
-          CASE(a_diagnosis_names_who_is_silent), CASE(a_follower_that_stops_costs_a_window),
-          CASE(a_closed_axis_is_told_and_forgotten), CASE(axes_of_gone_queues_are_forgotten),
-          CASE(what_is_released_is_followed_no_more))
+          CASE(a_diagnosis_names_who_is_silent), CASE(a_diagnosis_says_what_is_not_told),
+          CASE(a_follower_that_stops_costs_a_window), CASE(a_closed_axis_is_told_and_forgotten),
+          CASE(axes_of_gone_queues_are_forgotten), CASE(what_is_released_is_followed_no_more))
