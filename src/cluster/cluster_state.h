@@ -163,6 +163,20 @@ void tide_subject_init(struct tide_subject *subject, struct tide_cluster *cluste
 
 /* ---- with the lock held ---- */
 
+/* True if a sink receives the session's events. */
+static inline bool tide_cluster_traced(const struct tide_cluster *cluster) {
+  return __builtin_expect(cluster->context->sink != NULL, 0);
+}
+/* Emit events, to the sink that there is: a state that the follower was sent; the news of a state
+ * that has come, before the timeline takes it in; a lost member. */
+void tide_cluster_trace_sent(const struct tide_cluster *cluster,
+                             const struct tide_follower *follower);
+void tide_cluster_trace_received(const struct tide_cluster *cluster,
+                                 const struct tide_followed *followed,
+                                 const struct tide_mirror_state *state);
+void tide_cluster_trace_lost(const struct tide_cluster *cluster, uint32_t rank,
+                             const struct tide_failure *why);
+
 /* Finds the home of a name, or makes one that waits for its timeline. NULL: no memory. */
 struct tide_home *tide_cluster_need_home(struct tide_cluster *cluster, const char *name);
 /* Notes an axis that a record lists, so that a waiter for it has its progress followed. */

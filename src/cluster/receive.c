@@ -170,6 +170,7 @@ static const char *take_state(struct tide_cluster *cluster, uint32_t from, struc
   struct tide_followed *followed = TIDE_CONTAINER(node, struct tide_followed, node);
   if (followed->home != from) return "a state of another machine's timeline";
   if (forget_unused(cluster, followed)) return NULL;
+  if (tide_cluster_traced(cluster)) tide_cluster_trace_received(cluster, followed, state);
   if (tide_mirror_take(followed->timeline, state, fired, diag) != TIDE_OK) return diag->text;
   followed->has_come = true;
   if (state->newest.value) note_axes(cluster, &state->newest, fired);
