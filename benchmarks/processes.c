@@ -1,5 +1,5 @@
-/* Sessions between processes: from an operation of one process to an operation of the other, and
- * what it costs to take in a state. */
+/* Sessions between processes: from an operation of one process to an operation of the other, the
+ * cost of taking in a state, and memory that many signals leave as it is. */
 #include "bench.h"
 
 #include "causal/context_state.h"
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -288,6 +289,158 @@ static double take_states(void *state) {
   return took;
 }
 
+/* ---- memory over many signals ---------------------------------------------------------------- */
+
+#define WARM 100000u      /* signals before the first look at the memory */
+#define SIGNALS 10000000u /* between the two looks */
+
+static uint64_t signals(void) { return bench_smoke() ? 20000 : SIGNALS; }
+static uint64_t warm(void) { return bench_smoke() ? 2000 : WARM; }
+
+/* Of one process. */
+struct usage {
+  int64_t live;     /* bytes that the context has allocated */
+  int64_t resident; /* bytes of the process in memory, without those of files */
+};
+
+/* Mapped by both processes. */
+struct flow {
+  char folder[64], path[96];
+  uint32_t looks;     /* atomic: of the follower */
+  struct usage grown; /* the follower's memory between the two */
+};
+
+static int64_t live_bytes; /* atomic */
+
+static void *allocate(void *self, size_t size, size_t align) {
+  const struct tide_allocator *system = tide_allocator_system();
+  (void)self;
+  void *memory = system->alloc(system->self, size, align);
+  if (memory) __atomic_fetch_add(&live_bytes, (int64_t)size, __ATOMIC_RELAXED);
+  return memory;
+}
+static void release(void *self, void *memory, size_t size) {
+  const struct tide_allocator *system = tide_allocator_system();
+  (void)self;
+  if (memory) __atomic_fetch_sub(&live_bytes, (int64_t)size, __ATOMIC_RELAXED);
+  system->free(system->self, memory, size);
+}
+static const struct tide_allocator counting = {.alloc = allocate, .free = release};
+
+static struct usage look(void) {
+  long resident = 0, files = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  BENCH_CHECK(file && fscanf(file, "%*d %ld %ld", &resident, &files) == 2);
+  fclose(file);
+  return (struct usage){__atomic_load_n(&live_bytes, __ATOMIC_RELAXED),
+                        (resident - files) * sysconf(_SC_PAGESIZE)};
+}
+static struct usage grown_since(struct usage before) {
+  struct usage now = look();
+  return (struct usage){now.live - before.live, now.resident - before.resident};
+}
+
+static void meet(const struct flow *flow, uint32_t rank, struct tide_context **out_context,
+                 struct tide_cluster **out_session) {
+  struct tide_cluster_params params = {
+      .struct_size = sizeof params, .path = flow->path, .rank = rank, .count = 2};
+  OK(tide_context_create(TIDE_PARAMS(tide_context_params, .allocator = &counting), out_context));
+  OK(tide_cluster_join(*out_context, &params, out_session, NULL));
+}
+
+static void await_looks(const struct flow *flow, uint32_t count) {
+  while (__atomic_load_n(&flow->looks, __ATOMIC_ACQUIRE) < count) usleep(200);
+}
+
+static void be_follower(struct flow *flow) {
+  struct tide_context *context;
+  struct tide_cluster *session;
+  struct tide_timeline *line;
+  meet(flow, 1, &context, &session);
+  OK(tide_cluster_follow(session, 0, "line", &line));
+  OK(tide_timeline_wait(line, warm(), UINT64_MAX));
+  struct usage before = look();
+  __atomic_store_n(&flow->looks, 1u, __ATOMIC_RELEASE);
+  OK(tide_timeline_wait(line, warm() + signals(), UINT64_MAX));
+  flow->grown = grown_since(before);
+  __atomic_store_n(&flow->looks, 2u, __ATOMIC_RELEASE);
+  OK(tide_cluster_leave(session, tide_after_ms(context, 10000)));
+  tide_context_destroy(context);
+  _exit(0);
+}
+
+/* Operations signal the values up to `last`. */
+static void signal_up_to(struct tide_queue *queue, struct tide_timeline *line, uint64_t last) {
+  for (uint64_t value = tide_timeline_query(line) + 1; value <= last; value++) {
+    struct tide_signal signal = {.timeline = line, .value = value};
+    struct tide_operation operation = {.body = &nothing, .signals = &signal, .signal_count = 1};
+    OK(tide_queue_submit_wait(queue, &operation, UINT64_MAX, NULL, NULL));
+  }
+  OK(tide_queue_drain(queue, UINT64_MAX));
+}
+
+static void be_home(struct flow *flow, double *out_values) {
+  struct tide_context *context;
+  struct tide_cluster *session;
+  struct tide_device *cpu;
+  struct tide_queue *queue;
+  struct tide_timeline *line;
+  meet(flow, 0, &context, &session);
+  OK(tide_cpu_open(context, TIDE_PARAMS(tide_cpu_params, .workers = 1), &cpu));
+  OK(tide_queue_create(cpu, NULL, &queue));
+  OK(tide_timeline_create(context, TIDE_PARAMS(tide_timeline_params, .scope = TIDE_SCOPE_SYSTEM),
+                          &line));
+  OK(tide_cluster_publish(session, "line", line));
+  signal_up_to(queue, line, warm());
+  await_looks(flow, 1);
+  struct usage before = look();
+  uint64_t begin = bench_now();
+  signal_up_to(queue, line, warm() + signals());
+  await_looks(flow, 2);
+  out_values[0] = (double)(bench_now() - begin) / (double)signals();
+  struct usage grown = grown_since(before);
+  const struct usage *both[] = {&grown, &flow->grown};
+  for (unsigned i = 0; i < 2; i++) {
+    out_values[1 + 2 * i] = (double)both[i]->live;
+    out_values[2 + 2 * i] = (double)both[i]->resident / 1024;
+  }
+  OK(tide_cluster_leave(session, tide_after_ms(context, 10000)));
+  tide_context_destroy(context);
+}
+
+static const char *measure_memory(const void *what, unsigned side, double *out_values) {
+  struct flow *flow =
+      mmap(NULL, sizeof *flow, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  (void)what, (void)side;
+  if (flow == MAP_FAILED) return "no memory";
+  snprintf(flow->folder, sizeof flow->folder, "/tmp/tidemark-bench-XXXXXX");
+  if (!mkdtemp(flow->folder)) return "no folder in /tmp";
+  snprintf(flow->path, sizeof flow->path, "%s/session", flow->folder);
+  pid_t follower = bench_fork();
+  BENCH_CHECK(follower >= 0);
+  if (follower == 0) be_follower(flow);
+  be_home(flow, out_values);
+  int status;
+  BENCH_CHECK(waitpid(follower, &status, 0) == follower && status == 0);
+  rmdir(flow->folder);
+  munmap(flow, sizeof *flow);
+  return NULL;
+}
+
+static uint32_t once(const void *what) {
+  (void)what;
+  return 1;
+}
+
+static const struct bench_contest memory = {.sides = {"ours"},
+                                            .values = {{"a signal", "ns", BENCH_LESS},
+                                                       {"home", "bytes", BENCH_LESS},
+                                                       {"home RSS", "KiB", BENCH_LESS},
+                                                       {"peer", "bytes", BENCH_LESS},
+                                                       {"peer RSS", "KiB", BENCH_LESS}},
+                                            .measure = measure_memory,
+                                            .rounds = once};
+
 const struct bench_figure bench_processes[] = {{.name = "hop",
                                                 .unit = "us",
                                                 .rival = "two threads, a socket, a submit each",
@@ -300,4 +453,5 @@ const struct bench_figure bench_processes[] = {{.name = "hop",
                                                 .setup = open_receiver,
                                                 .measure_ours = take_states,
                                                 .teardown = close_receiver},
+                                               {.name = "memory_of_10M", .contest = &memory},
                                                {0}};

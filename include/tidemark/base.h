@@ -191,10 +191,18 @@ enum tide_event_kind {
   TIDE_EVENT_KEPT, /* on a device that runs ahead: by which means an issued wait, or a gap wait, of
                       the operation is kept; detail: enum tide_primitive, | TIDE_KEPT_GAP. Before
                       OUT, or before the operation's failure */
-  TIDE_EVENT_OUT   /* instead of START: the operation was submitted to a device that runs ahead, and
-                      starts when the device's waits allow it; `detail` is the hardware queue, `value`
-                      the number of the submission there */
+  TIDE_EVENT_OUT,  /* instead of START: the operation was submitted to a device that runs ahead, and
+                      starts when the device's waits allow it; `detail` is the hardware queue,
+                      `value`  the number of the submission there */
+  TIDE_EVENT_SEND, /* a session sends a timeline's state to another member: the reached value, and
+                      promises up to `cause_value` (0: none); `label` is the member */
+  TIDE_EVENT_RECEIVE, /* a record of a followed timeline has come from another member, `label`: see
+                         detail. Before the SIGNAL or the FAIL that comes of it */
+  TIDE_EVENT_LOST     /* a session has lost a member, `label`: failure */
 };
+
+/* Of RECEIVE: the record's state at its home. */
+enum tide_received { TIDE_RECEIVED_PROMISE, TIDE_RECEIVED_VALUE, TIDE_RECEIVED_FAILURE };
 
 /* The means by which a wait is kept. */
 enum tide_primitive {
@@ -211,7 +219,8 @@ struct tide_frontier;
 struct tide_event {
   enum tide_event_kind kind;
   uint32_t detail;    /* WAIT_CLASS: low byte enum tide_wait_class, next byte enum
-                         tide_wait_reason; ALLOC: enum tide_reuse */
+                         tide_wait_reason; ALLOC: enum tide_reuse; RECEIVE: low byte enum
+                         tide_received; SEND, RECEIVE, LOST: above it the member's rank */
   uint64_t time;      /* ns; 0 when the sink wants no times */
   uint64_t thread;    /* the emitting thread; a submitting thread may report the work of a worker */
   uint64_t axis;      /* the operation's queue, or the signaller; 0 = none */
@@ -225,14 +234,16 @@ struct tide_event {
   uint64_t cause_axis; /* WAIT_CLASS: the record's signaller; ALLOC, GAP: the signaller of the
                           buffer's past; KEPT: the awaited operation; 0 = none */
   uint64_t cause_epoch;
-  uint64_t cause_value; /* WAIT_CLASS: the record's own value; KEPT: the submission's number */
-  const struct tide_frontier *frontier; /* valid during the call; ENTER: the known past; SIGNAL: the
-                                           record's; ALLOC, GAP: the buffer's past */
+  uint64_t cause_value; /* WAIT_CLASS: the record's own value; KEPT: the submission's number; SEND:
+                           the newest promise */
+  const struct tide_frontier *frontier; /* valid during the call; ENTER: the known past; SIGNAL,
+                                           RECEIVE: the record's; ALLOC, GAP: the buffer's past */
   enum tide_status status;
   const struct tide_failure *failure; /* FINISH of a failed operation: the first cause, valid during
                                          the call; NULL: no memory was left to keep it, or the
                                          operation was cancelled (also by its own body) and has no
-                                         earlier cause */
+                                         earlier cause. RECEIVE: the home's first cause, or NULL;
+                                         LOST: the loss */
 };
 
 /* A receiver of events. Any thread may call it, with locks held: it takes notes, and calls no

@@ -207,9 +207,10 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_leave(struct tide_cluster
                                                              uint64_t deadline);
 /* True once the session is lost: *out_failure (may be NULL) says which member, and why. */
 TIDE_API bool tide_cluster_lost(struct tide_cluster *cluster, struct tide_failure *out_failure);
-/* Describes, one per line: the loss, if there is one; the other members, how long they have been
- * silent, what they follow; their timelines with an awaited value. Writes at most `size` - 1 bytes;
- * returns the length of the whole text. */
+/* Describes, one per line: the loss, if there is one; each other member, how long it has been
+ * silent, and how many states it has not acknowledged; its timelines that are followed here, with
+ * the smallest awaited value; the timelines of this member that it follows. Writes at most `size` -
+ * 1 bytes; returns the length of the whole text. */
 TIDE_API size_t tide_cluster_diagnose(struct tide_cluster *cluster, char *buffer, size_t size);
 /* Ends the session here; followed values that are not reached fail with TIDE_CANCELLED. For the
  * others this member is lost, unless it has left. NULL is fine. */

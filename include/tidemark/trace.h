@@ -11,6 +11,8 @@
  *                            waits that causality made unnecessary, "resolved" for values
  *                            that were reached already
  *   instants                 buffers allocated and freed, failures
+ *   one track per member     of a session, but this process's: an instant for each state that was
+ *                            sent to it, each record that has come of it, and its loss
  *
  * Threads: events may come from any thread. One thread writes, after the last event.
  *

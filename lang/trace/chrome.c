@@ -19,9 +19,9 @@ struct slice {
 };
 
 struct track {
-  uint64_t axis;
+  uint64_t axis; /* of the queue; of a member: its machine number alone, which no axis is */
   uint32_t lanes;
-  uint64_t event; /* an event that names the queue */
+  uint64_t event; /* an event that names the queue, or the member */
   uint64_t *free; /* by lane: the end of its last slice */
   uint32_t capacity;
 };
@@ -161,6 +161,23 @@ static bool makes_slice(uint8_t kind) {
   return kind == TIDE_EVENT_START || kind == TIDE_EVENT_OUT || kind == TIDE_EVENT_FINISH;
 }
 
+static bool is_of_member(uint8_t kind) {
+  return kind == TIDE_EVENT_SEND || kind == TIDE_EVENT_RECEIVE || kind == TIDE_EVENT_LOST;
+}
+
+static uint64_t axis_of_member(const struct tide_traced *event) {
+  return (uint64_t)(event->member + 1) << 48;
+}
+
+/* Members of a session have their tracks below the queues. */
+static bool gather_members(struct writing *w) {
+  for (uint64_t i = tide_trace_first(w->trace); i < w->trace->count; i++) {
+    const struct tide_traced *event = tide_trace_at(w->trace, i);
+    if (is_of_member(event->kind) && !make_track(w, axis_of_member(event), i)) return false;
+  }
+  return true;
+}
+
 static bool gather_slices(struct writing *w) {
   const struct tide_trace *trace = w->trace;
   bool whole = tide_trace_first(trace) == 0; /* no start was lost */
@@ -192,7 +209,21 @@ static unsigned long thread_of(const struct slice *slice) {
   return (unsigned long)slice->track * 1000 + slice->lane + 1;
 }
 
+/* Returns the thread id of an axis's first lane; 0: it has no track. */
+static unsigned long thread_of_axis(const struct writing *w, uint64_t axis) {
+  for (size_t i = 0; i < w->track_count; i++)
+    if (w->tracks[i].axis == axis) return (unsigned long)i * 1000 + 1;
+  return 0;
+}
+
 /* ---- writing ---------------------------------------------------------------------------- */
+
+static void name_track(const struct tide_traced *event, uint32_t lane, struct tide_text *text) {
+  if (is_of_member(event->kind))
+    tide_text_format(text, "machine %u (%s)", event->member, event->label);
+  else tide_text_format(text, "%s", event->object);
+  if (lane) tide_text_format(text, " (%u)", lane + 1);
+}
 
 static void write_tracks(struct writing *w) {
   begin_event(w, "M");
@@ -204,8 +235,7 @@ static void write_tracks(struct writing *w) {
       char name[64];
       struct tide_text text;
       tide_text_init(&text, name, sizeof name);
-      tide_text_format(&text, "%s", tide_trace_at(w->trace, track->event)->object);
-      if (lane) tide_text_format(&text, " (%u)", lane + 1);
+      name_track(tide_trace_at(w->trace, track->event), lane, &text);
       begin_event(w, "M");
       put_format(w, ",\"tid\":%lu,\"name\":\"thread_name\",\"args\":{\"name\":",
                  (unsigned long)i * 1000 + lane + 1);
@@ -289,9 +319,7 @@ static void write_counter(struct writing *w, const struct tide_traced *event) {
 static void write_memory(struct writing *w, const struct tide_traced *event) {
   static const char *const reuses[] = {"known", "finished", "gap", "fresh"};
   bool alloc = event->kind == TIDE_EVENT_ALLOC;
-  unsigned long thread = 0;
-  for (size_t i = 0; i < w->track_count; i++)
-    if (w->tracks[i].axis == event->axis) thread = (unsigned long)i * 1000 + 1;
+  unsigned long thread = thread_of_axis(w, event->axis);
   begin_event(w, "i");
   put_format(w, ",\"tid\":%lu,\"s\":\"%s\",\"cat\":\"memory\",\"name\":", thread,
              thread ? "t" : "p");
@@ -350,6 +378,45 @@ static void write_stall(struct writing *w, uint64_t resume) {
   write_end_of_flow(w, "f", "resume", slice, end->time);
 }
 
+static void name_crossing(const struct tide_traced *event, struct tide_text *text) {
+  static const char *const received[] = {"promised", "reached", "failed"};
+  unsigned long value = (unsigned long)event->value;
+  if (event->kind == TIDE_EVENT_LOST) {
+    tide_text_format(text, "lost");
+  } else if (event->kind == TIDE_EVENT_RECEIVE) {
+    tide_text_format(text, "%s: %lu %s", event->object, value,
+                     event->class_ < 3 ? received[event->class_] : "?");
+  } else {
+    tide_text_format(text, "%s: %lu sent", event->object, value);
+    if (event->cause_value)
+      tide_text_format(text, ", up to %lu promised", (unsigned long)event->cause_value);
+  }
+}
+
+/* Writes an instant on the track of a session's member. */
+static void write_crossing(struct writing *w, const struct tide_traced *event) {
+  char name[128], signaller[64];
+  struct tide_text text;
+  tide_text_init(&text, name, sizeof name);
+  name_crossing(event, &text);
+  begin_event(w, "i");
+  put_format(w, ",\"tid\":%lu,\"s\":\"%s\",\"cat\":\"session\",\"name\":",
+             thread_of_axis(w, axis_of_member(event)), event->kind == TIDE_EVENT_LOST ? "p" : "t");
+  put_string(w, name);
+  put_time(w, "ts", event->time);
+  if (event->status) put_format(w, ",\"cname\":\"terrible\"");
+  put_format(w, ",\"args\":{\"status\":\"%s\"", tide_status_name((enum tide_status)event->status));
+  if (event->axis) {
+    tide_axis_print(event->axis, signaller, sizeof signaller);
+    put_format(w, ",\"signaller\":\"%s\",\"epoch\":%lu", signaller, (unsigned long)event->epoch);
+  }
+  if (tide_trace_failure(w->trace, event)) {
+    put_format(w, ",\"failure\":");
+    put_string(w, tide_trace_failure(w->trace, event));
+  }
+  put_format(w, "}}");
+}
+
 static void write_all(struct writing *w) {
   const struct tide_trace *trace = w->trace;
   put_format(w,
@@ -366,6 +433,7 @@ static void write_all(struct writing *w) {
     else if (event->kind == TIDE_EVENT_RESUME) write_stall(w, i);
     else if (event->kind == TIDE_EVENT_ALLOC || event->kind == TIDE_EVENT_FREE)
       write_memory(w, event);
+    else if (is_of_member(event->kind)) write_crossing(w, event);
   }
   put_format(w, "\n]}\n");
   flush_buffer(w);
@@ -385,7 +453,7 @@ static bool make_tables(struct writing *w) {
   w->table_mask = table - 1;
   w->slices = tide_alloc(w->allocator, w->slice_capacity, sizeof *w->slices);
   w->table = tide_alloc(w->allocator, table, sizeof *w->table);
-  return w->slices && w->table && gather_slices(w);
+  return w->slices && w->table && gather_slices(w) && gather_members(w);
 }
 
 static void free_tables(struct writing *w) {

@@ -31,6 +31,7 @@ static void on_event(void *self, const struct tide_event *event) {
   struct tide_traced *kept = tide_trace_at(trace, trace->count++);
   kept->kind = (uint8_t)event->kind;
   kept->class_ = (uint8_t)event->detail;
+  kept->member = event->detail >> 8;
   kept->status = (uint8_t)event->status;
   kept->failure = event->failure ? keep_failure(trace, event->failure->text) : 0;
   kept->time = event->time;
@@ -39,6 +40,7 @@ static void on_event(void *self, const struct tide_event *event) {
   kept->value = event->value;
   kept->cause_axis = event->cause_axis;
   kept->cause_epoch = event->cause_epoch;
+  kept->cause_value = event->cause_value;
   copy_label(kept->label, sizeof kept->label, event->label);
   copy_label(kept->object, sizeof kept->object, event->object_label);
   tide_lock_give(&trace->lock);

@@ -9,12 +9,13 @@
 
 struct tide_traced {
   uint8_t kind;     /* enum tide_event_kind */
-  uint8_t class_;   /* WAIT_CLASS: enum tide_wait_class */
+  uint8_t class_;   /* WAIT_CLASS: enum tide_wait_class; RECEIVE: enum tide_received */
   uint8_t status;   /* enum tide_status */
   uint32_t failure; /* number of the cause's text; 0: none */
+  uint32_t member;  /* SEND, RECEIVE, LOST: the rank */
   uint64_t time;
   uint64_t axis, epoch, value;
-  uint64_t cause_axis, cause_epoch;
+  uint64_t cause_axis, cause_epoch, cause_value;
   char label[24];
   char object[32]; /* the object's label */
 };

@@ -71,6 +71,7 @@ struct tide_followed {
   struct tide_tree_node named; /* cluster->mirrors_by_timeline; key: its timeline's address */
   struct tide_timeline *timeline;
   uint32_t home;
+  bool has_come; /* a state of it was taken in */
   uint64_t ended;            /* the operations that signal values up to this one are over */
   struct tide_link receipts; /* struct tide_export: its values say that these have been read */
   struct tide_tree imports;  /* struct tide_import, by value */
@@ -197,6 +198,20 @@ void tide_subject_change(struct tide_subject *subject);
 void tide_subject_init(struct tide_subject *subject, struct tide_cluster *cluster, bool is_axis);
 
 /* ---- with the lock held ---- */
+
+/* True if a sink receives the session's events. */
+static inline bool tide_cluster_traced(const struct tide_cluster *cluster) {
+  return __builtin_expect(cluster->context->sink != NULL, 0);
+}
+/* Emit events, to the sink that there is: a state that the follower was sent; the news of a state
+ * that has come, before the timeline takes it in; a lost member. */
+void tide_cluster_trace_sent(const struct tide_cluster *cluster,
+                             const struct tide_follower *follower);
+void tide_cluster_trace_received(const struct tide_cluster *cluster,
+                                 const struct tide_followed *followed,
+                                 const struct tide_mirror_state *state);
+void tide_cluster_trace_lost(const struct tide_cluster *cluster, uint32_t rank,
+                             const struct tide_failure *why);
 
 /* Finds the home of a name, or makes one that waits for its timeline. NULL: no memory. */
 struct tide_home *tide_cluster_need_home(struct tide_cluster *cluster, const char *name);

@@ -36,6 +36,8 @@ static void end(struct tide_cluster *cluster, uint32_t rank, const struct tide_f
   }
   cluster->is_lost = true;
   cluster->failure = *why;
+  if (tide_cluster_traced(cluster) && why->status == TIDE_LOST)
+    tide_cluster_trace_lost(cluster, rank, why);
   fail_mirrors(cluster, why, &fired);
   tell_loss(cluster, rank, told);
   tide_cluster_unlock(cluster);

@@ -1,7 +1,7 @@
 /* cluster/message.h: the messages between the members of a session, as bytes.
  *
  * Little-endian, at most TIDE_MESSAGE_MOST bytes. Each message begins with the tag of its session,
- * so that a member that was started again is not taken for the old one. What is decoded has been
+ * so that no message of another session is taken in. What is decoded has been
  * checked against the message alone: sizes, enumerations, frontiers, the order of values. */
 #ifndef TIDE_CLUSTER_MESSAGE_H
 #define TIDE_CLUSTER_MESSAGE_H

@@ -123,6 +123,7 @@ static void tell_follower(struct tide_cluster *cluster, struct tide_follower *fo
   }
   cluster->members[follower->rank].in_flight++;
   tide_cluster_send(cluster, follower->rank);
+  if (tide_cluster_traced(cluster) && !subject->is_axis) tide_cluster_trace_sent(cluster, follower);
   if (!is_all) put_in_line(cluster, follower);
 }
 

@@ -32,10 +32,20 @@ static bool add_follower(struct tide_subject *subject, uint32_t rank, uint32_t n
   return true;
 }
 
+/* True if the member follows a timeline by this number. */
+static bool has_number(const struct tide_cluster *cluster, uint32_t rank, uint32_t number) {
+  for (struct tide_link *at = cluster->subjects.next; at != &cluster->subjects; at = at->next) {
+    struct tide_subject *subject = TIDE_CONTAINER(at, struct tide_subject, link);
+    if (!subject->is_axis && *find_follower(subject, rank, number)) return true;
+  }
+  return false;
+}
+
 /* Returns why the message cannot be taken in; NULL: it was. */
 static const char *take_follow(struct tide_cluster *cluster, uint32_t from) {
   const struct tide_message *message = &cluster->message;
   if (!message->name[0]) return "it follows a timeline without a name";
+  if (has_number(cluster, from, message->number)) return "it follows two timelines by one number";
   struct tide_home *home = tide_cluster_need_home(cluster, message->name);
   if (!home || !add_follower(&home->subject, from, message->number))
     return "there is no memory for what it follows";
@@ -167,10 +177,12 @@ static const char *take_state(struct tide_cluster *cluster, uint32_t from, struc
   struct tide_followed *followed = TIDE_CONTAINER(node, struct tide_followed, node);
   if (followed->home != from) return "a state of another machine's timeline";
   if (forget_unused(cluster, followed)) return NULL;
+  if (tide_cluster_traced(cluster)) tide_cluster_trace_received(cluster, followed, state);
   /* Before the value can be seen: a thread that awaits a receipt then finds the memory. */
   if (cluster->message.ended > followed->ended) followed->ended = cluster->message.ended;
   tide_cluster_end_receipts(followed, false);
   if (tide_mirror_take(followed->timeline, state, fired, diag) != TIDE_OK) return diag->text;
+  followed->has_come = true;
   if (state->newest.value) note_axes(cluster, &state->newest, fired);
   for (size_t i = 0; i < state->pending_count; i++) note_axes(cluster, &state->pending[i], fired);
   return NULL;
@@ -298,7 +310,10 @@ void tide_cluster_receive(struct tide_cluster *cluster, uint32_t from, const voi
     tide_cluster_lose(cluster, from, diag.text);
     return;
   }
-  if (message->tag != cluster->tag) return; /* of another session */
+  if (message->tag != cluster->tag) {
+    tide_cluster_lose(cluster, from, "a message of another session");
+    return;
+  }
   if (message->kind == TIDE_MESSAGE_LOST && message->rank < cluster->count) {
     message->failure.status = TIDE_LOST;
     tide_cluster_fail(cluster, message->rank, &message->failure);

@@ -185,6 +185,20 @@ async function pointing(browser) {
       same(String(await page.evaluate(() => window.tidemark.state.trace.matched)), String(matched), `with epoch ${epoch}`);
     }
   });
+  // A session's member has a lane, with a mark for all that crossed; what is drawn there is no operation.
+  await odd(browser, "trace_members", "#p=hello", async (page) => {
+    const member = [{ ph: "M", name: "thread_name", tid: 1001, args: { name: "machine 0 (producer, pid 71)" } }];
+    const crossing = (name, ts, args) => ({ ph: "i", s: "t", tid: 1001, cat: "session", name, ts, args });
+    const trace = [{ ph: "M", name: "thread_name", tid: 1, args: { name: "left" } }, ...member, { ph: "X", tid: 1, ts: 1, dur: 2, name: "z", args: { epoch: 1 } },
+      crossing("loaded: 6 promised", 0, { status: "TIDE_OK", signaller: "queue:1.1", epoch: 6 }), crossing("lost", 4, { status: "TIDE_LOST", failure: "its process has ended" }), crossing("no time", "x")];
+    await page.evaluate((t) => window.tidemark.showTrace(t), JSON.stringify(trace));
+    const seen = await page.evaluate(() => {
+      const { names, bars, operations, end } = window.tidemark.state.trace;
+      return JSON.stringify([names.at(-1), operations, end, bars.filter((b) => names[b.queue].startsWith("machine")).map((b) => [b.name, b.start, b.end])]);
+    });
+    same(seen, JSON.stringify(["machine 0 (producer, pid 71)", 1, 4000, [["loaded: 6 promised\nby queue:1.1 @ 6", 0, 0], ["lost\nits process has ended", 4000, 4000]]]), "the member's lane");
+    must(await page.evaluate(() => document.getElementById("toast").textContent.startsWith("1 operation,")), "a mark is counted as an operation");
+  });
 }
 
 // Small windows, and what letters of twice the size make of a large one.

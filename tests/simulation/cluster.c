@@ -654,30 +654,35 @@ static void give(struct told *told, size_t size) {
   tide_cluster_receive(world.machines[0].cluster, 1, told->writer.bytes, size);
 }
 
-/* Machine 0 of two; opened anew for each message. */
-static void open_two(void) {
+static void open_machines(uint32_t count) {
   world = (struct world){
-      .seed = 1, .random = {1}, .lost = -1, .machine_count = 2, .window = TIDE_CLUSTER_WINDOW};
+      .seed = 1, .random = {1}, .lost = -1, .machine_count = count, .window = TIDE_CLUSTER_WINDOW};
   CHECK_OK(tide_clock_create(tide_allocator_system(), NULL, &world.clock));
   tide_clock_pass(world.clock, 1000);
-  for (uint32_t i = 0; i < 2; i++) open_machine(&world, i);
-  for (uint32_t i = 0; i < 2; i++) follow_lines(&world, &world.machines[i]);
+  for (uint32_t i = 0; i < count; i++) open_machine(&world, i);
+  for (uint32_t i = 0; i < count; i++) follow_lines(&world, &world.machines[i]);
 }
+/* Machine 0 of two; opened anew for each message. */
+static void open_two(void) { open_machines(2); }
 static void close_two(void) {
-  for (uint32_t i = 0; i < 2; i++) close_machine(&world.machines[i]);
+  for (uint32_t i = 0; i < world.machine_count; i++) close_machine(&world.machines[i]);
   while (world.packets) drop_packet(&world, 0);
   tide_clock_destroy(world.clock);
 }
 
-static void is_lost_for(const char *why) {
+/* The sender is named, and this is its sentence. */
+static void is_lost_by(uint32_t rank, const char *why) {
+  const struct machine *m = &world.machines[0];
   struct tide_failure failure;
   char text[200];
-  CHECK(tide_cluster_lost(world.machines[0].cluster, &failure));
-  snprintf(text, sizeof text, "machine 1 (host b, pid 71): %s", why);
+  CHECK(tide_cluster_lost(m->cluster, &failure));
+  snprintf(text, sizeof text, "machine %u (host %c, pid %u): %s", rank, 'a' + rank, 70 + rank, why);
   CHECK_EQ_STR(failure.text, text);
-  CHECK_STATUS(tide_timeline_wait(world.machines[0].lines[1][0], 3, TIDE_NOW), TIDE_LOST);
+  for (uint32_t other = 1; other < world.machine_count; other++)
+    CHECK_STATUS(tide_timeline_wait(m->lines[other][0], 3, TIDE_NOW), TIDE_LOST);
   close_two();
 }
+static void is_lost_for(const char *why) { is_lost_by(1, why); }
 
 TEST(a_message_that_breaks_a_rule_is_a_loss) {
   static struct told told;
@@ -686,10 +691,6 @@ TEST(a_message_that_breaks_a_rule_is_a_loss) {
   open_two();
   write_promise(&told, 42, 1, theirs, 1, 0, 0);
   struct tide_timeline *mirror = world.machines[0].lines[1][0];
-  told.writer.bytes[0]++; /* another session */
-  give(&told, told.writer.size);
-  CHECK(!mirror->ops->find(mirror->backing, 1, &view));
-  told.writer.bytes[0]--;
   give(&told, told.writer.size);
   CHECK(mirror->ops->find(mirror->backing, 1, &view) && view.value == 3);
   CHECK(!tide_cluster_lost(world.machines[0].cluster, NULL));
@@ -727,6 +728,135 @@ TEST(a_message_that_breaks_a_rule_is_a_loss) {
   is_lost_for("it follows an axis that is not mine");
 }
 
+/* ---- what a member may not say ---- */
+
+/* Machine 0 refuses the message, and learns nothing: no value, no promise, no axis. */
+static void refuse_from(uint32_t rank, const struct tide_message_writer *writer, const char *why) {
+  const struct machine *m = &world.machines[0];
+  struct tide_record_view view;
+  size_t axes = tide_tracker_live(m->context->tracker);
+  tide_cluster_receive(m->cluster, rank, writer->bytes, writer->size);
+  CHECK_EQ_U64(tide_tracker_live(m->context->tracker), axes);
+  for (uint32_t other = 1; other < world.machine_count; other++) {
+    struct tide_timeline *mirror = m->lines[other][0];
+    CHECK_EQ_U64(tide_timeline_query(mirror), 0);
+    CHECK(!mirror->ops->find(mirror->backing, 1, &view));
+  }
+  is_lost_by(rank, why);
+}
+
+/* From machine 1, in a session of its own. */
+static void refuse(const struct tide_message_writer *writer, const char *why) {
+  open_two();
+  refuse_from(1, writer, why);
+}
+
+TEST(a_message_of_another_session_is_a_loss) {
+  static struct told told;
+  write_promise(&told, 43, 1, tide_axis_make(2, TIDE_DOMAIN_QUEUE, 1), 1, 0, 0);
+  refuse(&told.writer, "a message of another session");
+}
+
+TEST(a_member_asks_for_what_it_may_ask) {
+  struct tide_message_writer writer;
+  struct tide_failure failure = {.status = TIDE_IO, .text = "gone"};
+  tide_message_follow(&writer, 42, 1, "");
+  refuse(&writer, "it follows a timeline without a name");
+  tide_message_count(&writer, 42, TIDE_MESSAGE_UNFOLLOW, 1);
+  refuse(&writer, "it follows no timeline of this number");
+  tide_message_axis(&writer, 42, TIDE_MESSAGE_FOLLOW_AXIS, tide_axis_make(1, TIDE_DOMAIN_QUEUE, 99),
+                    0);
+  refuse(&writer, "it follows an axis that I have not given out");
+  tide_message_count(&writer, 42, TIDE_MESSAGE_NOTED, 0);
+  refuse(&writer, "it notes that I am leaving, and I am not");
+  tide_message_lost(&writer, 42, 2, &failure);
+  refuse(&writer, "it says that a machine is lost that is no member");
+  /* Two names, and one name, by the same number. */
+  for (int i = 0; i < 2; i++) {
+    open_two();
+    tide_message_follow(&writer, 42, 1, "line 0 of machine 0");
+    tide_cluster_receive(world.machines[0].cluster, 1, writer.bytes, writer.size);
+    CHECK(!tide_cluster_lost(world.machines[0].cluster, NULL));
+    tide_message_follow(&writer, 42, 1, i ? "line 0 of machine 0" : "another");
+    refuse_from(1, &writer, "it follows two timelines by one number");
+  }
+}
+
+/* Of three machines, 1 tells of a timeline of 2, and of an operation of 2. */
+TEST(a_home_speaks_for_itself_alone) {
+  static struct told told;
+  tide_axis second = tide_axis_make(2, TIDE_DOMAIN_QUEUE, 1),
+            third = tide_axis_make(3, TIDE_DOMAIN_QUEUE, 1);
+  open_machines(3);
+  write_promise(&told, 42, 3, second, 1, 0, 0);
+  refuse_from(1, &told.writer, "a state of another machine's timeline");
+  open_machines(3);
+  write_promise(&told, 42, 1, third, 1, 0, 0);
+  refuse_from(1, &told.writer, "a record of another machine's operation");
+  open_machines(3);
+  write_promise(&told, 42, 1, second, 1, 0, 0);
+  refuse_from(2, &told.writer, "a record of another machine's operation");
+}
+
+/* Epoch 1 is given out, and may come back; epoch 2 is not. */
+TEST(an_epoch_that_was_not_given_is_no_past) {
+  static struct told told;
+  tide_axis theirs = tide_axis_make(2, TIDE_DOMAIN_QUEUE, 1);
+  for (uint64_t epoch = 1; epoch <= 2; epoch++) {
+    open_two();
+    struct machine *m = &world.machines[0];
+    struct tide_operation operation = {.signals = NULL};
+    CHECK_OK(tide_queue_submit(m->queues[0], &operation, NULL, NULL));
+    write_promise(&told, 42, 1, theirs, 1, tide_queue_axis(m->queues[0]), epoch);
+    if (epoch == 2) {
+      refuse_from(1, &told.writer, "a record lists an epoch that I have not given out");
+      continue;
+    }
+    give(&told, told.writer.size);
+    CHECK(!tide_cluster_lost(m->cluster, NULL));
+    close_two();
+  }
+}
+
+/* All beginnings of a message are refused with a sentence, but those of a state that end with one
+ * of its records. */
+static void cut_short(const struct tide_message_writer *writer) {
+  static struct tide_message message;
+  for (size_t size = 0; size < writer->size; size++) {
+    struct tide_diag diag = {.text = ""};
+    enum tide_status status = tide_message_read(writer->bytes, size, &message, &diag);
+    if (status == TIDE_OK && message.kind == TIDE_MESSAGE_STATE) continue;
+    CHECK_STATUS(status, TIDE_CORRUPT);
+    CHECK(strstr(diag.text, "cut short"));
+  }
+}
+
+TEST(a_message_that_is_cut_short_is_refused) {
+  static struct told told;
+  struct tide_message_writer writer;
+  struct tide_failure failure = {.status = TIDE_IO, .text = "gone", .queue = "a"};
+  write_promise(&told, 42, 1, tide_axis_make(2, TIDE_DOMAIN_QUEUE, 1), 1, 0, 0);
+  cut_short(&told.writer);
+  tide_message_follow(&writer, 42, 1, "name");
+  cut_short(&writer);
+  tide_message_axis(&writer, 42, TIDE_MESSAGE_PROGRESS, 1, 1);
+  cut_short(&writer);
+  tide_message_axis(&writer, 42, TIDE_MESSAGE_FOLLOW_AXIS, 1, 1);
+  cut_short(&writer);
+  tide_message_lost(&writer, 42, 1, &failure);
+  cut_short(&writer);
+  for (int kind = TIDE_MESSAGE_UNFOLLOW; kind <= TIDE_MESSAGE_NOTED; kind++) {
+    if (kind != TIDE_MESSAGE_UNFOLLOW && kind != TIDE_MESSAGE_ACK && kind != TIDE_MESSAGE_NOTED)
+      continue;
+    tide_message_count(&writer, 42, (enum tide_message_kind)kind, 1);
+    cut_short(&writer);
+  }
+  tide_message_begin(&writer, 42, TIDE_MESSAGE_BYE);
+  cut_short(&writer);
+  writer.bytes[writer.size++] = 0;
+  refuse(&writer, "byte 9 of a message of 10: bytes are left over");
+}
+
 /* What lies in between may be on its way; the lowest known record would not be the right one. */
 TEST(a_promise_behind_a_gap_is_not_kept) {
   static struct told told;
@@ -745,6 +875,20 @@ TEST(a_promise_behind_a_gap_is_not_kept) {
   close_two();
 }
 
+/* Both machines tell and hear all there is. */
+static void settle(void) {
+  for (bool any = true; any;) {
+    any = world.packets > 0;
+    deliver(&world);
+    for (uint32_t i = 0; i < 2; i++) {
+      if (!world.machines[i].awake) continue;
+      any = true;
+      world.machines[i].awake = false;
+      tide_cluster_tell(world.machines[i].cluster);
+    }
+  }
+}
+
 TEST(names) {
   struct tide_timeline *line, *narrow, *mirror;
   struct tide_timeline_params params = {.struct_size = sizeof params, .scope = TIDE_SCOPE_PROCESS};
@@ -754,6 +898,12 @@ TEST(names) {
   params.scope = TIDE_SCOPE_SYSTEM;
   CHECK_OK(tide_timeline_create(m->context, &params, &line));
   CHECK_STATUS(tide_cluster_publish(m->cluster, "narrow", narrow), TIDE_SCOPE);
+  CHECK_OK(tide_cluster_follow(world.machines[1].cluster, 0, "narrow", &mirror));
+  CHECK_OK(tide_timeline_signal_external(narrow, 1));
+  settle();
+  CHECK_EQ_U64(tide_timeline_query(mirror), 0); /* it is asked for, and no state comes */
+  CHECK(!tide_cluster_lost(world.machines[0].cluster, NULL));
+  tide_timeline_release(mirror);
   CHECK_STATUS(tide_cluster_publish(m->cluster, "", line), TIDE_INVALID);
   CHECK_STATUS(tide_cluster_publish(m->cluster, "far", m->lines[1][0]), TIDE_DENIED);
   CHECK_STATUS(tide_cluster_publish(m->cluster, "line 0 of machine 0", line), TIDE_BUSY);
@@ -770,20 +920,6 @@ TEST(names) {
 }
 
 /* ---- what it costs a member that others follow ---------------------------------------------- */
-
-/* Both machines tell and hear all there is. */
-static void settle(void) {
-  for (bool any = true; any;) {
-    any = world.packets > 0;
-    deliver(&world);
-    for (uint32_t i = 0; i < 2; i++) {
-      if (!world.machines[i].awake) continue;
-      any = true;
-      world.machines[i].awake = false;
-      tide_cluster_tell(world.machines[i].cluster);
-    }
-  }
-}
 
 TEST(a_follower_that_stops_costs_a_window) {
   enum { MANY = 200, ROUNDS = 20 };
@@ -819,21 +955,56 @@ TEST(a_follower_that_stops_costs_a_window) {
 
 TEST(a_diagnosis_names_who_is_silent) {
   char text[600];
+  struct tide_timeline *unmade, *mirror;
   open_two();
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  CHECK_OK(tide_cluster_follow(m->cluster, 1, "unmade", &unmade));
+  CHECK_OK(tide_cluster_follow(other->cluster, 0, "another", &mirror));
   settle();
-  struct machine *m = &world.machines[0];
   struct tide_wait wait = {.timeline = m->lines[1][0], .value = 3};
   struct tide_operation operation = {.waits = &wait, .wait_count = 1};
   CHECK_OK(tide_queue_submit(m->queues[0], &operation, NULL, NULL));
+  CHECK_OK(tide_timeline_signal_external(m->lines[0][1], 8));
   tide_clock_pass(world.clock, 5000000);
   size_t length = tide_cluster_diagnose(m->cluster, text, sizeof text);
   CHECK_EQ_U64(length, strlen(text));
-  CHECK_EQ_STR(text,
-               "machine 1 (host b, pid 71): last heard of 5 ms ago; follows 2 timelines, 2 "
-               "states not acknowledged\n  'line 0 of machine 1' is at 0, and 3 is awaited\n");
+  CHECK_EQ_STR(text, "machine 1 (host b, pid 71): silent for 5 ms; 2 states in flight\n"
+                     "  'line 0 of machine 1' is followed here: at 0, and 3 is awaited\n"
+                     "  'line 1 of machine 1' is followed here: at 0\n"
+                     "  'unmade' is followed here: at 0; no state of it has come\n"
+                     "  it follows 'line 0 of machine 0': at 0\n"
+                     "  it follows 'line 1 of machine 0': at 8, which it has not been told\n"
+                     "  it follows 'another', which is not published\n");
   tide_cluster_gone(m->cluster, 1, "end of file");
   CHECK(tide_cluster_diagnose(m->cluster, text, 20) > 20);
   CHECK_EQ_STR(text, "lost: machine 1 (ho"); /* as much as fits */
+  tide_timeline_release(unmade);
+  tide_timeline_release(mirror);
+  close_two();
+}
+
+/* The follower takes nothing in, until its window is full. */
+TEST(a_diagnosis_says_what_is_not_told) {
+  char text[600];
+  open_two();
+  struct machine *m = &world.machines[0];
+  settle();
+  for (uint64_t i = 1; m->cluster->members[1].in_flight < TIDE_CLUSTER_WINDOW; i++) {
+    CHECK_OK(tide_timeline_signal_external(m->lines[0][0], i));
+    tide_cluster_tell(m->cluster);
+  }
+  CHECK_OK(tide_timeline_signal_external(m->lines[0][1], 5));
+  tide_cluster_tell(m->cluster);
+  tide_cluster_diagnose(m->cluster, text, sizeof text);
+  CHECK(strstr(text, "; 64 states in flight, no more until it acknowledges them\n"));
+  CHECK(strstr(text, "  it follows 'line 1 of machine 0': at 5, which it has not been told\n"));
+  settle();
+  tide_cluster_diagnose(m->cluster, text, sizeof text);
+  CHECK(!strstr(text, "has not been told") && !strstr(text, "no more until"));
+  for (uint32_t i = 0; i < 2; i++) tide_cluster_begin_leave(world.machines[i].cluster);
+  settle();
+  tide_cluster_diagnose(m->cluster, text, sizeof text);
+  CHECK_EQ_STR(text, "machine 1 (host b, pid 71): has left\n");
   close_two();
 }
 
@@ -1527,12 +1698,15 @@ TEST_MAIN(CASE(random_programs_over_a_simulated_transport), CASE(a_silent_neighb
           CASE(a_reader_that_is_skipped_has_read), CASE(a_loss_keeps_the_memory_of_open_receipts),
           CASE(leaving_waits_for_the_readers), CASE(a_reader_that_has_left_has_read),
           CASE(a_buffer_is_told_anew), CASE(a_message_that_breaks_a_rule_is_a_loss),
-          CASE(a_promise_behind_a_gap_is_not_kept), CASE(names),
+          CASE(a_promise_behind_a_gap_is_not_kept),
+          CASE(a_message_of_another_session_is_a_loss), CASE(a_member_asks_for_what_it_may_ask),
+          CASE(a_home_speaks_for_itself_alone), CASE(an_epoch_that_was_not_given_is_no_past),
+          CASE(a_message_that_is_cut_short_is_refused), CASE(names),
           CASE(leaving_waits_for_a_held_operation), CASE(leaving_waits_for_what_was_asked_for),
           CASE(leaving_waits_for_a_timeline_that_nobody_follows),
           CASE(leaving_waits_for_what_comes_behind_a_failure),
           CASE(a_member_that_dies_after_its_bye_is_no_loss),
           CASE(a_failure_with_odd_words_is_no_loss), CASE(a_collective_may_come_back),
-          CASE(a_diagnosis_names_who_is_silent), CASE(a_follower_that_stops_costs_a_window),
-          CASE(a_closed_axis_is_told_and_forgotten), CASE(axes_of_gone_queues_are_forgotten),
-          CASE(what_is_released_is_followed_no_more))
+          CASE(a_diagnosis_names_who_is_silent), CASE(a_diagnosis_says_what_is_not_told),
+          CASE(a_follower_that_stops_costs_a_window), CASE(a_closed_axis_is_told_and_forgotten),
+          CASE(axes_of_gone_queues_are_forgotten), CASE(what_is_released_is_followed_no_more))

@@ -27,7 +27,7 @@ export function showTrace(text) {
     if (!state.model) throw new Error("a trace is shown below a program, and there is none yet");
     const trace = readTrace(text, state.model);
     setTrace(trace);
-    toast(`${trace.bars.length} ${trace.bars.length === 1 ? "operation" : "operations"}, of which ${trace.matched} ${trace.matched === 1 ? "is" : "are"} in this program`);
+    toast(`${trace.operations} ${trace.operations === 1 ? "operation" : "operations"}, of which ${trace.matched} ${trace.matched === 1 ? "is" : "are"} in this program`);
   } catch (problem) {
     toast(problem.message);
   }

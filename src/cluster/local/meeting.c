@@ -1,5 +1,5 @@
 /* Unix sockets, SO_PEERCRED, SCM_RIGHTS. */
-#include "cluster/local/meeting.h"
+#include "cluster/local/greeting.h"
 
 #include "base/label.h"
 #include "service/peer_process.h"
@@ -15,31 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAGIC 0x54454d4544495400ull
-#define VERSION 1u /* raised when this file's struct, or a message of the session, changes */
 #define RETRY_MS 5 /* between two tries to reach rank 0 */
 #define STRANGERS TIDE_CLUSTER_MEMBERS_MAX
-
-enum kind { HELLO = 1, MEMBER, REFUSED };
-
-struct greeting {
-  uint64_t magic;
-  uint32_t version, kind;
-  uint32_t rank, count;
-  uint64_t tag;
-  uint32_t has_process; /* MEMBER: a descriptor of the process comes last */
-  uint32_t status;      /* REFUSED */
-  char text[256];       /* HELLO: the label; MEMBER: its name; REFUSED: the reason */
-};
-
-static struct greeting make_greeting(enum kind kind, const struct tide_meeting *meeting) {
-  return (struct greeting){.magic = MAGIC,
-                           .version = VERSION,
-                           .kind = kind,
-                           .rank = meeting->rank,
-                           .count = meeting->count,
-                           .tag = meeting->tag};
-}
 
 static void close_one(int *descriptor) {
   if (*descriptor >= 0) close(*descriptor);
@@ -66,17 +43,16 @@ static void write_name(char *name, const char *label, uint32_t pid) {
   else snprintf(name, TIDE_CLUSTER_NAME, "%s%spid %u", label, label[0] ? ", " : "", pid);
 }
 
-/* Receives a greeting; its text is one line. TIDE_BUSY: none has come. */
-static enum tide_status receive(int socket, struct greeting *out,
-                                int descriptors[TIDE_DESCRIPTORS_MOST]) {
+/* Receives a message. TIDE_BUSY: none has come; TIDE_LOST: the end; otherwise with a diag. */
+static enum tide_status receive(int socket, struct tide_greeting *out,
+                                int descriptors[TIDE_DESCRIPTORS_MOST], struct tide_diag *diag) {
+  struct tide_greeting bytes;
   size_t size;
-  enum tide_status status = tide_socket_receive(socket, out, sizeof *out, &size, descriptors,
+  enum tide_status status = tide_socket_receive(socket, &bytes, sizeof bytes, &size, descriptors,
                                                 descriptors ? TIDE_DESCRIPTORS_MOST : 0);
-  if (status != TIDE_OK) return status;
-  if (size != sizeof *out || out->magic != MAGIC) return TIDE_CORRUPT;
-  if (out->version != VERSION) return TIDE_MISMATCH;
-  out->text[sizeof out->text - 1] = 0;
-  return TIDE_OK;
+  if (status == TIDE_OK) return tide_greeting_read(&bytes, size, out, diag);
+  if (status != TIDE_CORRUPT) return status;
+  return tide_diag_set(diag, status, "a message of more than %zu bytes", sizeof bytes);
 }
 
 /* ---- rank 0 --------------------------------------------------------------------------- */
@@ -95,7 +71,8 @@ struct host {
 
 static void refuse(int socket, const struct tide_meeting *meeting, enum tide_status status,
                    const char *text) {
-  struct greeting refusal = make_greeting(REFUSED, meeting);
+  struct tide_greeting refusal;
+  tide_greeting_begin(&refusal, TIDE_GREETING_REFUSED, meeting);
   refusal.status = (uint32_t)status;
   snprintf(refusal.text, sizeof refusal.text, "%s", text);
   (void)!tide_socket_send(socket, &refusal, sizeof refusal, NULL, 0);
@@ -121,41 +98,30 @@ static bool accept_stranger(struct host *host) {
   return true;
 }
 
-/* Seats the member, or returns why not. */
-static const char *seat(struct host *host, const struct stranger *stranger,
-                        const struct greeting *hello, char *text, size_t size) {
-  struct tide_meeting *meeting = host->meeting;
+/* Seats the member. TIDE_DENIED, with a diag. */
+static enum tide_status seat(struct host *host, const struct stranger *stranger,
+                             const struct tide_greeting *hello, struct tide_diag *diag) {
   char label[TIDE_LABEL_SIZE];
-  if (hello->kind != HELLO) return "a hello was expected";
-  if (hello->count != meeting->count || !hello->rank || hello->rank >= meeting->count) {
-    snprintf(text, size, "rank %u of %u was expected to be one of 1 to %u of %u", hello->rank,
-             hello->count, meeting->count - 1, meeting->count);
-    return text;
-  }
-  struct tide_met *met = &meeting->members[hello->rank];
-  if (met->socket >= 0) {
-    snprintf(text, size, "rank %u has come already (%s)", hello->rank, met->name);
-    return text;
-  }
+  enum tide_status status = tide_greeting_judge_hello(hello, host->meeting, diag);
+  if (status != TIDE_OK) return status;
+  struct tide_met *met = &host->meeting->members[hello->rank];
   if (tide_peer_watch(&stranger->peer, &met->process) != TIDE_OK)
-    return "its process cannot be watched";
+    return tide_diag_set(diag, TIDE_DENIED, "its process cannot be watched");
   met->socket = stranger->socket;
   tide_label_copy(label, hello->text);
   write_name(met->name, label, stranger->peer.pid);
-  return NULL;
+  return TIDE_OK;
 }
 
 /* Reads a stranger's hello. True: it is no stranger any more, or is gone. */
 static bool hear_stranger(struct host *host, const struct stranger *stranger) {
-  struct greeting hello;
-  char text[160];
-  enum tide_status status = receive(stranger->socket, &hello, NULL);
+  struct tide_greeting hello;
+  struct tide_diag diag = {.text = "a hello was expected"};
+  enum tide_status status = receive(stranger->socket, &hello, NULL, &diag);
   if (status == TIDE_BUSY) return false;
-  const char *wrong = status == TIDE_OK         ? seat(host, stranger, &hello, text, sizeof text)
-                      : status == TIDE_MISMATCH ? "another version of the library"
-                                                : "a hello was expected";
-  if (!wrong) return true;
-  refuse(stranger->socket, host->meeting, TIDE_DENIED, wrong);
+  if (status == TIDE_OK) status = seat(host, stranger, &hello, &diag);
+  if (status == TIDE_OK) return true;
+  refuse(stranger->socket, host->meeting, TIDE_DENIED, diag.text);
   close(stranger->socket);
   return true;
 }
@@ -218,9 +184,10 @@ static enum tide_status introduce(const struct host *host, uint32_t to, uint32_t
                                   int connection) {
   const struct tide_meeting *meeting = host->meeting;
   const struct tide_met *met = &meeting->members[of];
-  struct greeting member = make_greeting(MEMBER, meeting);
+  struct tide_greeting member;
   int descriptors[2];
   unsigned count = 0;
+  tide_greeting_begin(&member, TIDE_GREETING_MEMBER, meeting);
   member.rank = of;
   snprintf(member.text, sizeof member.text, "%s", met->name);
   if (connection >= 0) descriptors[count++] = connection;
@@ -311,53 +278,34 @@ static int reach_host(const struct tide_cluster_params *params, struct tide_diag
   }
 }
 
-/* Takes in what rank 0 says of a member, and the descriptors. False: it makes no sense. */
-static bool take_member(struct tide_meeting *meeting, const struct greeting *member,
-                        int descriptors[TIDE_DESCRIPTORS_MOST]) {
-  if (member->kind != MEMBER || member->count != meeting->count) return false;
-  if (member->rank >= meeting->count || member->rank == meeting->rank) return false;
-  struct tide_met *met = &meeting->members[member->rank];
-  unsigned count = 0;
-  if (met->name[0]) return false;
-  if (member->rank) met->socket = descriptors[count++];
-  if (member->has_process) met->process = descriptors[count++];
-  for (unsigned i = 0; i < count; i++) {
-    if (descriptors[i] < 0) return false;
-    descriptors[i] = -1;
-  }
-  snprintf(met->name, sizeof met->name, "%.*s", (int)sizeof met->name - 1, member->text);
-  meeting->tag = member->tag;
-  return met->name[0] != 0;
-}
-
 static enum tide_status hear_host(struct tide_meeting *meeting, const char *path, uint64_t deadline,
                                   struct tide_diag *diag) {
-  struct greeting member;
+  struct tide_greeting member;
+  struct tide_diag wrong = {.text = ""};
   int descriptors[TIDE_DESCRIPTORS_MOST];
   struct pollfd one = {.fd = meeting->members[0].socket, .events = POLLIN};
   enum tide_status status;
-  while ((status = receive(one.fd, &member, descriptors)) == TIDE_BUSY) {
+  while ((status = receive(one.fd, &member, descriptors, &wrong)) == TIDE_BUSY) {
     if (tide_service_now() >= deadline)
       return tide_diag_set(diag, TIDE_TIMEOUT, "%s: rank 0 has not begun the session", path);
     poll(&one, 1, ms_until(deadline));
   }
-  bool is_refused = status == TIDE_OK && member.kind == REFUSED;
-  bool is_good = status == TIDE_OK && !is_refused && take_member(meeting, &member, descriptors);
+  bool is_refused = status == TIDE_OK && member.kind == TIDE_GREETING_REFUSED;
+  if (status == TIDE_OK && !is_refused)
+    status =
+        tide_greeting_take_member(&member, meeting, descriptors, TIDE_DESCRIPTORS_MOST, &wrong);
   for (unsigned i = 0; i < TIDE_DESCRIPTORS_MOST; i++) close_one(&descriptors[i]);
-  if (is_good) return TIDE_OK;
   if (is_refused)
     return tide_diag_set(diag, member.status == TIDE_TIMEOUT ? TIDE_TIMEOUT : TIDE_DENIED, "%s: %s",
                          path, member.text);
+  if (status == TIDE_OK) return TIDE_OK;
   if (status == TIDE_LOST) return tide_diag_set(diag, TIDE_LOST, "%s: rank 0 has hung up", path);
-  if (status == TIDE_MISMATCH)
-    return tide_diag_set(diag, TIDE_DENIED, "%s: rank 0 has another version of the library", path);
-  return tide_diag_set(diag, TIDE_DENIED, "%s: no session meets there, or no descriptors are left",
-                       path);
+  return tide_diag_set(diag, TIDE_DENIED, "%s: no session meets there: %s", path, wrong.text);
 }
 
 static enum tide_status visit_meeting(const struct tide_cluster_params *params,
                                       struct tide_meeting *meeting, struct tide_diag *diag) {
-  struct greeting hello = make_greeting(HELLO, meeting);
+  struct tide_greeting hello;
   struct tide_met *self = &meeting->members[meeting->rank];
   char label[TIDE_LABEL_SIZE];
   int socket = reach_host(params, diag);
@@ -365,6 +313,7 @@ static enum tide_status visit_meeting(const struct tide_cluster_params *params,
   if (socket < 0) return diag->status;
   tide_label_copy(label, params->label);
   write_name(self->name, label, (uint32_t)getpid());
+  tide_greeting_begin(&hello, TIDE_GREETING_HELLO, meeting);
   snprintf(hello.text, sizeof hello.text, "%s", label);
   if (tide_socket_peer(socket) != geteuid())
     return tide_diag_set(diag, TIDE_DENIED, "%s: the session is another user's", params->path);

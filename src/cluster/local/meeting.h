@@ -8,7 +8,7 @@
  *      rank 2 <- MEMBER 1, socket, process 1
  *      rank 2 <- MEMBER 3, socket, process 3
  *
- * The messages are structs as they lie in memory, of one computer, and checked. */
+ * greeting.h has the messages. */
 #ifndef TIDE_CLUSTER_LOCAL_MEETING_H
 #define TIDE_CLUSTER_LOCAL_MEETING_H
 

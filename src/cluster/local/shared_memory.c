@@ -242,7 +242,7 @@ const char *tide_shared_take(struct tide_context *context, struct tide_shared_pe
   if (descriptor >= 0) close(descriptor);
   if (!is_good || (message.tag == tag && message.kind == CHUNK))
     return "it shares memory in a message that is cut short";
-  if (message.tag != tag) return NULL; /* of another session */
+  if (message.tag != tag) return "a message of another session";
   struct mapping *mapping = find_mapping(peer, message.number);
   if (!mapping || mapping->is_gone) return "it takes back memory that it has not shared";
   mapping->is_gone = true;
