@@ -28,6 +28,31 @@ static void send_nothing(void *self, uint32_t to, const void *bytes, size_t size
 }
 static void wake_nobody(void *self) { (void)self; }
 
+/* Each member has shared one chunk. */
+#define CHUNK 4096u
+static void *map_nothing(void *self, size_t size) {
+  (void)self;
+  (void)size;
+  return NULL;
+}
+static void unmap_nothing(void *self, void *memory, size_t size) {
+  (void)self;
+  (void)memory;
+  (void)size;
+}
+static const struct tide_memory_source memory = {map_nothing, unmap_nothing, NULL};
+static bool has_chunk(void *self, uint32_t from, const struct tide_span *span) {
+  (void)self;
+  TIDE_ASSERT(from > 0 && from < 3);
+  return span->chunk == 1 && span->offset <= CHUNK && span->size <= CHUNK - span->offset;
+}
+static enum tide_status read_chunk(void *self, uint32_t from, const struct tide_span *span,
+                                   void *data) {
+  TIDE_ASSERT(has_chunk(self, from, span));
+  memset(data, 0, span->size);
+  return TIDE_OK;
+}
+
 static void open_session(void) {
   static const char *const names[] = {"a", "b", "c"};
   struct tide_timeline *line;
@@ -39,7 +64,11 @@ static void open_session(void) {
                                        .count = 3,
                                        .tag = 1,
                                        .window = 4,
-                                       .transport = {.send = send_nothing, .wake = wake_nobody},
+                                       .transport = {.send = send_nothing,
+                                                     .wake = wake_nobody,
+                                                     .memory = &memory,
+                                                     .has = has_chunk,
+                                                     .read = read_chunk},
                                        .names = names};
   TIDE_ASSERT(tide_cluster_create(&session, &cluster) == TIDE_OK);
   struct tide_timeline_params system = {.struct_size = sizeof system, .scope = TIDE_SCOPE_SYSTEM};
@@ -115,6 +144,18 @@ static void check_learned(const struct knowledge *before) {
   }
 }
 
+/* Reads the buffers that were exported, within their bounds. */
+static void read_buffers(void) {
+  unsigned char bytes[16];
+  for (uint32_t i = 0; i < FAR; i++)
+    for (uint64_t value = 1; value < 4; value++)
+      for (uint64_t offset = 0; offset < 2 * CHUNK; offset += CHUNK / 2) {
+        enum tide_status status =
+            tide_cluster_read(cluster, mirrors[i], value, offset, bytes, sizeof bytes);
+        TIDE_ASSERT(status == TIDE_OK || status == TIDE_INVALID || status == TIDE_NOT_FOUND);
+      }
+}
+
 static void hear(unsigned char how, const uint8_t *data, size_t size) {
   unsigned char bytes[TIDE_MESSAGE_MOST + 64] = {1}; /* the session's tag, then what came */
   size_t head = how & RAW ? 0 : 8, count = size < sizeof bytes - 8 ? size : sizeof bytes - 8;
@@ -128,6 +169,7 @@ static void hear(unsigned char how, const uint8_t *data, size_t size) {
     return;
   }
   check_learned(&before);
+  read_buffers();
   tide_cluster_tell(cluster);
 }
 
