@@ -107,6 +107,12 @@ static time_t seconds(void) {
   return now.tv_sec;
 }
 
+/* The arguments that change what is drawn or checked. */
+static void print_settings(void) {
+  for (uint32_t i = 0; i < setting_count; i++) printf(" --set %s", settings[i]);
+  if (!contracts) printf(" --guarantee");
+}
+
 static void show_small(uint64_t seed, struct outcome *outcome) {
   struct config drawn, config;
   draw_set(seed, &drawn);
@@ -116,8 +122,10 @@ static void show_small(uint64_t seed, struct outcome *outcome) {
   uint32_t left = shrink(seed, &config, contracts, outcome);
   struct outcome last;
   run_seed(seed, &config, true, contracts, &last);
-  printf("%u steps are enough: %s\n  oracle-random --seed %lu --set steps=%u", left, last.why,
-         (unsigned long)seed, config.steps);
+  printf("%u steps are enough: %s\n  oracle-random --seed %lu", left, last.why,
+         (unsigned long)seed);
+  print_settings();
+  printf(" --set steps=%u", config.steps);
   print_config(&drawn, &config);
 }
 
