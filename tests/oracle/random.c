@@ -166,8 +166,24 @@ TEST(random_programs) {
   }
 }
 
+/* What a program does depends neither on addresses nor on memory that nothing was written to. */
+TEST(programs_elsewhere) {
+  uint64_t count = 3000 / test_slowdown();
+  for (uint64_t seed = 1; seed <= count; seed++) {
+    struct config config;
+    struct outcome usual;
+    draw_set(seed, &config);
+    run_seed(seed, &config, false, contracts, &usual);
+    if (differs_elsewhere(seed, &config, contracts, seed, &usual))
+      FAIL("--seed %lu does something else in other memory", (unsigned long)seed);
+  }
+}
+
 int main(int argc, char **argv) {
-  static const struct test_case cases[] = {CASE_SECONDS(random_programs, 120)};
+  static const struct test_case all[] = {CASE_SECONDS(random_programs, 120),
+                                         CASE_SECONDS(programs_elsewhere, 120)};
+  const struct test_case *cases = all;
+  size_t case_count = sizeof all / sizeof *all;
   uint64_t first = 0, count = 0, minutes = 0;
   bool shortest = false, ours = false;
   for (int i = 1; i < argc; i++) {
@@ -182,8 +198,10 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[i], "--set") == 0 && i + 1 < argc && setting_count < 64)
       settings[setting_count++] = argv[++i];
     else if (strcmp(argv[i], "--guarantee") == 0) contracts = false;
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+      if (strcmp(argv[i], all[k].name) == 0) cases = &all[k], case_count = 1;
   }
-  if (!ours) return test_main(1, argv, cases, 1);
+  if (!ours) return test_main(1, argv, cases, case_count);
   if (minutes) return search_for(first ? first : 1, minutes);
   if (count) return search(first ? first : 1, count, shortest);
   struct outcome outcome;
