@@ -347,7 +347,7 @@ struct world {
   uint32_t line_next;
 };
 
-#define LOG_LINES 1000
+#define LOG_LINES 4000
 
 /* ---- world.c ---- */
 struct outcome {
@@ -532,6 +532,15 @@ void draw_config(uint64_t seed, struct config *out);
  * usual one. */
 bool differs_elsewhere(uint64_t seed, const struct config *config, bool contracts, uint64_t number,
                        const struct outcome *usual);
+
+/* ---- again.c ---- */
+/* Says whether a violation is seen again: in this process, in other memory, and in a process of its
+ * own with these arguments, which end with NULL. Says, too, if this process does not run what the
+ * program's file has. */
+void show_again(uint64_t seed, const struct config *config, bool contracts,
+                const struct outcome *outcome, char **arguments);
+/* Logs the state of the library's searches for cycles, and its diagnosis. */
+void log_searches(const struct op *op);
 
 /* ---- shrink.c ---- */
 /* Takes away what a violation does not need: features of the configuration, then steps. `config` is

@@ -6,8 +6,9 @@
  * Without --seed, --count and --minutes: a fixed number of seeds, as a test. With --seed, one
  * program and its history. --shortest goes on after a violation and shows the one that took the
  * fewest steps. --minutes takes one seed after the other, from --seed on, until the time is over; a
- * program that fails is made small, and shown with the arguments that bring it back. --guarantee
- * checks the guarantee alone, and not what calls answer. */
+ * program that fails is shown whole, tried again (again.c), made small, and shown with the
+ * arguments that bring it back. --guarantee checks the guarantee alone, and not what calls answer.
+ */
 #include "harness.h"
 #include "oracle.h"
 
@@ -47,7 +48,8 @@ static void print_totals(const struct totals *t) {
          (unsigned long)t->stats.waits_issued, (unsigned long)t->stats.gap_waits);
 }
 
-static const char *settings[64];
+#define SETTINGS_MAX 64
+static const char *settings[SETTINGS_MAX];
 static uint32_t setting_count;
 static const char *skip;
 static bool contracts = true;
@@ -113,10 +115,31 @@ static void print_settings(void) {
   if (!contracts) printf(" --guarantee");
 }
 
+static void try_again(uint64_t seed, const struct config *config, const struct outcome *outcome) {
+  char number[24];
+  char *arguments[2 * SETTINGS_MAX + 8] = {(char *)"oracle-random", (char *)"--seed", number};
+  uint32_t count = 3;
+  snprintf(number, sizeof number, "%lu", (unsigned long)seed);
+  for (uint32_t i = 0; i < setting_count; i++) {
+    arguments[count++] = (char *)"--set";
+    arguments[count++] = (char *)(uintptr_t)settings[i];
+  }
+  if (!contracts) arguments[count++] = (char *)"--guarantee";
+  if (skip) {
+    arguments[count++] = (char *)"--skip";
+    arguments[count++] = (char *)(uintptr_t)skip;
+  }
+  show_again(seed, config, contracts, outcome, arguments);
+}
+
 static void show_small(uint64_t seed, struct outcome *outcome) {
   struct config drawn, config;
+  struct outcome whole;
   draw_set(seed, &drawn);
+  setenv("ORACLE_LINES", "4000", 0);
+  run_seed(seed, &drawn, true, contracts, &whole);
   printf("VIOLATION seed %lu, step %u: %s\n", (unsigned long)seed, outcome->steps, outcome->why);
+  try_again(seed, &drawn, outcome);
   fflush(stdout);
   config = drawn;
   uint32_t left = shrink(seed, &config, contracts, outcome);
@@ -195,7 +218,7 @@ int main(int argc, char **argv) {
       minutes = strtoull(argv[++i], NULL, 0), ours = true;
     else if (strcmp(argv[i], "--skip") == 0 && i + 1 < argc) skip = argv[++i], ours = true;
     else if (strcmp(argv[i], "--shortest") == 0) shortest = ours = true;
-    else if (strcmp(argv[i], "--set") == 0 && i + 1 < argc && setting_count < 64)
+    else if (strcmp(argv[i], "--set") == 0 && i + 1 < argc && setting_count < SETTINGS_MAX)
       settings[setting_count++] = argv[++i];
     else if (strcmp(argv[i], "--guarantee") == 0) contracts = false;
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
