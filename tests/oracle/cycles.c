@@ -266,7 +266,8 @@ bool closes_cycle(struct op *op, bool enters, bool fails) {
     at = hunt.count ? hunt.stack[--hunt.count] : NULL;
   }
   for (const struct op *on = hunt.closed ? hunt.at : NULL; on && on != op; on = hunt.from[on->id])
-    LOG(op->program->world, "  cycle of %s: %s", op->label, on->label);
+    LOG(op->program->world, "  cycle of %s%s%s: %s", op->label, enters ? ", entering" : "",
+        fails ? ", failing" : "", on->label);
   return hunt.closed;
 }
 

@@ -304,6 +304,7 @@ struct program {
   struct op *submitting;
   uint64_t *notes; /* what it did and knew, one hash an event, to compare runs; NULL: not kept */
   uint32_t note_count, axis_count;
+  uint64_t noted; /* all notes as one hash */
 };
 
 struct world {
@@ -346,7 +347,7 @@ struct world {
   uint32_t line_next;
 };
 
-#define LOG_LINES 1000
+#define LOG_LINES 4000
 
 /* ---- world.c ---- */
 struct outcome {
@@ -356,6 +357,7 @@ struct outcome {
   struct tide_context_stats stats;
   struct tide_pool_stats pool;
   uint64_t checks;
+  uint64_t noted; /* a hash of all that the program did and knew */
 };
 _Noreturn void violation(struct world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -374,6 +376,10 @@ void *keep_raw(size_t size);
 void world_open(struct world *world, uint64_t seed, uint8_t frontier_capacity, bool check);
 void world_close(struct world *world);
 void memory_reset(void);
+/* The worlds from here on have memory of another kind, in which a program must do the same: at
+ * other addresses, in the same order, and with other bytes where nothing was written. 0: the usual
+ * kind. */
+void memory_vary(uint64_t number);
 size_t memory_live(void);
 /* So many more allocations of the library succeed; UINT32_MAX: all. */
 void memory_allow(uint32_t count);
@@ -522,6 +528,20 @@ void program_close(struct program *program);
 void run_seed(uint64_t seed, const struct config *config, bool verbose, bool contracts,
               struct outcome *out);
 void draw_config(uint64_t seed, struct config *out);
+/* True if the program does something else in memory of another kind. `usual`: what it does in the
+ * usual one. */
+bool differs_elsewhere(uint64_t seed, const struct config *config, bool contracts, uint64_t number,
+                       const struct outcome *usual);
+
+/* ---- again.c ---- */
+/* Says whether a violation is seen again: in this process, in other memory, and in a process of its
+ * own with these arguments, which end with NULL. Says, too, if this process does not run what the
+ * program's file has. */
+void show_again(uint64_t seed, const struct config *config, bool contracts,
+                const struct outcome *outcome, char **arguments);
+/* Logs the state of the library's searches for cycles, and its diagnosis. */
+void log_searches(const struct op *op);
+
 /* ---- shrink.c ---- */
 /* Takes away what a violation does not need: features of the configuration, then steps. `config` is
  * left as the smallest that still violates. Returns how many steps are left. */

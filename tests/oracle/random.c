@@ -6,8 +6,9 @@
  * Without --seed, --count and --minutes: a fixed number of seeds, as a test. With --seed, one
  * program and its history. --shortest goes on after a violation and shows the one that took the
  * fewest steps. --minutes takes one seed after the other, from --seed on, until the time is over; a
- * program that fails is made small, and shown with the arguments that bring it back. --guarantee
- * checks the guarantee alone, and not what calls answer. */
+ * program that fails is shown whole, tried again (again.c), made small, and shown with the
+ * arguments that bring it back. --guarantee checks the guarantee alone, and not what calls answer.
+ */
 #include "harness.h"
 #include "oracle.h"
 
@@ -47,7 +48,8 @@ static void print_totals(const struct totals *t) {
          (unsigned long)t->stats.waits_issued, (unsigned long)t->stats.gap_waits);
 }
 
-static const char *settings[64];
+#define SETTINGS_MAX 64
+static const char *settings[SETTINGS_MAX];
 static uint32_t setting_count;
 static const char *skip;
 static bool contracts = true;
@@ -107,17 +109,46 @@ static time_t seconds(void) {
   return now.tv_sec;
 }
 
+/* The arguments that change what is drawn or checked. */
+static void print_settings(void) {
+  for (uint32_t i = 0; i < setting_count; i++) printf(" --set %s", settings[i]);
+  if (!contracts) printf(" --guarantee");
+}
+
+static void try_again(uint64_t seed, const struct config *config, const struct outcome *outcome) {
+  char number[24];
+  char *arguments[2 * SETTINGS_MAX + 8] = {(char *)"oracle-random", (char *)"--seed", number};
+  uint32_t count = 3;
+  snprintf(number, sizeof number, "%lu", (unsigned long)seed);
+  for (uint32_t i = 0; i < setting_count; i++) {
+    arguments[count++] = (char *)"--set";
+    arguments[count++] = (char *)(uintptr_t)settings[i];
+  }
+  if (!contracts) arguments[count++] = (char *)"--guarantee";
+  if (skip) {
+    arguments[count++] = (char *)"--skip";
+    arguments[count++] = (char *)(uintptr_t)skip;
+  }
+  show_again(seed, config, contracts, outcome, arguments);
+}
+
 static void show_small(uint64_t seed, struct outcome *outcome) {
   struct config drawn, config;
+  struct outcome whole;
   draw_set(seed, &drawn);
+  setenv("ORACLE_LINES", "4000", 0);
+  run_seed(seed, &drawn, true, contracts, &whole);
   printf("VIOLATION seed %lu, step %u: %s\n", (unsigned long)seed, outcome->steps, outcome->why);
+  try_again(seed, &drawn, outcome);
   fflush(stdout);
   config = drawn;
   uint32_t left = shrink(seed, &config, contracts, outcome);
   struct outcome last;
   run_seed(seed, &config, true, contracts, &last);
-  printf("%u steps are enough: %s\n  oracle-random --seed %lu --set steps=%u", left, last.why,
-         (unsigned long)seed, config.steps);
+  printf("%u steps are enough: %s\n  oracle-random --seed %lu", left, last.why,
+         (unsigned long)seed);
+  print_settings();
+  printf(" --set steps=%u", config.steps);
   print_config(&drawn, &config);
 }
 
@@ -158,8 +189,24 @@ TEST(random_programs) {
   }
 }
 
+/* What a program does depends neither on addresses nor on memory that nothing was written to. */
+TEST(programs_elsewhere) {
+  uint64_t count = 3000 / test_slowdown();
+  for (uint64_t seed = 1; seed <= count; seed++) {
+    struct config config;
+    struct outcome usual;
+    draw_set(seed, &config);
+    run_seed(seed, &config, false, contracts, &usual);
+    if (differs_elsewhere(seed, &config, contracts, seed, &usual))
+      FAIL("--seed %lu does something else in other memory", (unsigned long)seed);
+  }
+}
+
 int main(int argc, char **argv) {
-  static const struct test_case cases[] = {CASE_SECONDS(random_programs, 120)};
+  static const struct test_case all[] = {CASE_SECONDS(random_programs, 120),
+                                         CASE_SECONDS(programs_elsewhere, 120)};
+  const struct test_case *cases = all;
+  size_t case_count = sizeof all / sizeof *all;
   uint64_t first = 0, count = 0, minutes = 0;
   bool shortest = false, ours = false;
   for (int i = 1; i < argc; i++) {
@@ -171,11 +218,13 @@ int main(int argc, char **argv) {
       minutes = strtoull(argv[++i], NULL, 0), ours = true;
     else if (strcmp(argv[i], "--skip") == 0 && i + 1 < argc) skip = argv[++i], ours = true;
     else if (strcmp(argv[i], "--shortest") == 0) shortest = ours = true;
-    else if (strcmp(argv[i], "--set") == 0 && i + 1 < argc && setting_count < 64)
+    else if (strcmp(argv[i], "--set") == 0 && i + 1 < argc && setting_count < SETTINGS_MAX)
       settings[setting_count++] = argv[++i];
     else if (strcmp(argv[i], "--guarantee") == 0) contracts = false;
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+      if (strcmp(argv[i], all[k].name) == 0) cases = &all[k], case_count = 1;
   }
-  if (!ours) return test_main(1, argv, cases, 1);
+  if (!ours) return test_main(1, argv, cases, case_count);
   if (minutes) return search_for(first ? first : 1, minutes);
   if (count) return search(first ? first : 1, count, shortest);
   struct outcome outcome;

@@ -180,6 +180,16 @@ void run_seed(uint64_t seed, const struct config *config, bool verbose, bool con
   }
   out->steps = program->step;
   out->checks = world.checks;
+  out->noted = program->noted;
   if (verbose)
     print_history(&world, getenv("ORACLE_LINES") ? (uint32_t)atoi(getenv("ORACLE_LINES")) : 60);
+}
+
+bool differs_elsewhere(uint64_t seed, const struct config *config, bool contracts, uint64_t number,
+                       const struct outcome *usual) {
+  struct outcome other;
+  memory_vary(number);
+  run_seed(seed, config, false, contracts, &other);
+  memory_vary(0);
+  return other.violated != usual->violated || other.noted != usual->noted;
 }

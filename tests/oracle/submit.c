@@ -230,6 +230,7 @@ enum tide_status submit(struct op *op) {
     if (op->excused) cycle = refused_cycles[op->was_held];
     ENSURE(world, !op->excused || out_of_order, "%s fails, though nothing is out of order",
            op->label);
+    if (cycle && world->contracts && world->verbose) log_searches(op);
     ENSURE(world, !cycle || !world->contracts, "%s closes a cycle, which was not refused",
            op->label);
     accepted(op);

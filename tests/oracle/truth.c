@@ -144,6 +144,7 @@ void note_event(struct op *op, const struct tide_event *event) {
   }
   if (event->cause_axis) hash = mix_axis(op, hash, event->cause_axis, event->cause_epoch);
   hash = mix(mix(mix(hash, event->detail), event->value), event->status);
+  program->noted = mix(program->noted, hash);
   if (!program->notes || program->note_count == MAX_NOTES) return;
   program->notes[program->note_count++] = hash;
 }

@@ -22,18 +22,50 @@
  * every run, and what was freed stays poisoned. */
 struct arena {
   unsigned char *base;
+  unsigned char *region; /* SLACK bytes longer than the arena, which lies somewhere in it */
   size_t used, size, live;
 };
 static struct arena library_memory, truth_memory;
 
-static void arena_reset(struct arena *arena, size_t size) {
-  if (!arena->base) {
-    arena->base = mmap(NULL, size, PROT_READ | PROT_WRITE,
+#define SLACK ((size_t)8 << 30)
+#define PAGE ((size_t)4096)
+
+/* The bytes of new and of freed memory. Memory of a kind lies at an address of its own. */
+static struct {
+  uint64_t number; /* 0: the usual kind */
+  unsigned char fresh, freed;
+} kind = {0, 0xa5, 0xdd};
+
+void memory_vary(uint64_t number) {
+  static const unsigned char fills[] = {0, 0xff, 0x5a, 1};
+  kind.number = number;
+  kind.fresh = number ? fills[number % sizeof fills] : 0xa5;
+  kind.freed = number ? fills[number / sizeof fills % sizeof fills] : 0xdd;
+}
+
+static void arena_map(struct arena *arena, size_t size) {
+  arena->region = mmap(NULL, size + SLACK, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (arena->base == MAP_FAILED) abort();
-    arena->size = size;
-    arena->used = size;
-  }
+  if (arena->region == MAP_FAILED) abort();
+  arena->base = arena->region;
+  arena->size = size;
+  arena->used = size;
+}
+
+/* Moves the empty arena to the address of the kind, and gives its old pages back. */
+static void arena_move(struct arena *arena) {
+  struct tide_random random = {kind.number};
+  size_t pages = kind.number ? (size_t)tide_random_below(&random, SLACK / PAGE) : 0;
+  unsigned char *base = arena->region + pages * PAGE;
+  if (base == arena->base) return;
+  UNPOISON(arena->base, arena->used);
+  if (madvise(arena->base, arena->used, MADV_DONTNEED) != 0) abort();
+  arena->base = base;
+}
+
+static void arena_reset(struct arena *arena, size_t size) {
+  if (!arena->base) arena_map(arena, size);
+  arena_move(arena);
   POISON(arena->base, arena->used);
   arena->used = 0;
   arena->live = 0;
@@ -56,13 +88,13 @@ static void *allocate(void *self, size_t size, size_t align) {
   if (!allowed) return NULL;
   if (allowed != UINT32_MAX) allowed--;
   void *memory = arena_take(self, size, align < 16 ? 16 : align);
-  if (memory) memset(memory, 0xa5, size);
+  if (memory) memset(memory, kind.fresh, size);
   return memory;
 }
 
 static void release(void *self, void *memory, size_t size) {
   struct arena *arena = self;
-  memset(memory, 0xdd, size);
+  memset(memory, kind.freed, size);
   POISON(memory, size);
   arena->live--;
 }
@@ -70,6 +102,7 @@ static void release(void *self, void *memory, size_t size) {
 void *keep_raw(size_t size) {
   void *memory = arena_take(&truth_memory, size, 16);
   if (!memory) abort();
+  if (kind.number) memset(memory, kind.fresh, size);
   return memory;
 }
 
@@ -170,7 +203,7 @@ void world_open(struct world *world, uint64_t seed, uint8_t frontier_capacity, b
   time_now = 1;
   current = world;
   world->seed = seed;
-  world->lines = keep_raw(LOG_LINES * sizeof world->lines[0]);
+  if (world->verbose) world->lines = keep_raw(LOG_LINES * sizeof world->lines[0]);
   world->sink = (struct tide_sink){.event = watch, .self = world};
   struct tide_context_params params = {.struct_size = sizeof params,
                                        .platform = &platform,
