@@ -271,7 +271,7 @@ static void write_state(struct receiver *r, struct written *out) {
   struct tide_mirror_state state = {.reached = value, .fail_from = UINT64_MAX};
   state.newest = (struct tide_mirror_record){value, tide_axis_make(2, TIDE_DOMAIN_QUEUE, 1), value,
                                              &known.frontier};
-  tide_message_state(&writer, 1, 1, &state);
+  tide_message_state(&writer, 1, 1, 0, &state);
   BENCH_CHECK(tide_message_add_record(&writer, &state.newest) && writer.size <= sizeof out->bytes);
   out->size = (uint32_t)writer.size;
   memcpy(out->bytes, writer.bytes, writer.size);

@@ -71,7 +71,7 @@ struct tide_followed {
   struct tide_tree_node named; /* cluster->mirrors_by_timeline; key: its timeline's address */
   struct tide_timeline *timeline;
   uint32_t home;
-  bool has_come; /* a state of it was taken in */
+  bool has_come;             /* a state of it was taken in */
   uint64_t ended;            /* the operations that signal values up to this one are over */
   struct tide_link receipts; /* struct tide_export: its values say that these have been read */
   struct tide_tree imports;  /* struct tide_import, by value */
