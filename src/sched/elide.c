@@ -34,7 +34,8 @@ static inline bool find_pending(const struct tide_timeline *timeline, uint64_t v
                                 struct tide_pending *out) {
   struct tide_queue *queue = timeline->backing;
   uint64_t epoch;
-  if (!timeline->ops) return pending_of_record(tide_timeline_pending(timeline, value), out);
+  if (tide_timeline_has_ring(timeline))
+    return pending_of_record(tide_timeline_pending(timeline, value), out);
   if (timeline->ops != &tide_queue_backing || !queue)
     return pending_from_source(timeline, value, out);
   if (!tide_queue_find(queue, value, &epoch)) return false;
