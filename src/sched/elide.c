@@ -77,6 +77,12 @@ bool tide_promise_view(const struct tide_timeline *timeline, uint64_t value,
   return true;
 }
 
+bool tide_promise_remains(const struct tide_timeline *timeline) {
+  const struct tide_queue *queue = timeline->ops == &tide_queue_backing ? timeline->backing : NULL;
+  if (!queue) return timeline->pending.first || timeline->reserved.first;
+  return queue->published < queue->position.epoch || !tide_list_empty(&queue->held);
+}
+
 bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_frontier *known,
                               tide_axis axis, uint64_t epoch, uint8_t *out_reason) {
   if (tide_frontier_get(known, axis) >= epoch) {

@@ -296,6 +296,7 @@ static void mark_if_first(struct tide_queue *queue, uint64_t epoch) {
   struct tide_counter *promised = &queue->progress->promised;
   if (tide_counter_least(promised) <= epoch)
     tide_counter_pop(promised, epoch, &queue->sched->fired, TIDE_OK);
+  tide_timeline_tell_change(queue->progress, &queue->sched->fired);
   bool serial = queue->serial;
   if (serial ? queue->published + 1 >= epoch : queue->next_start >= epoch) tide_sched_look(queue);
 }
@@ -533,6 +534,7 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   if (op->waits || op->uses) queue->order_was_lost = true;
   bool in_flight = dequeue_waits(op);
   remove_held(op);
+  tide_timeline_tell_change(queue->progress, &sched->fired);
   tide_op_unreserve(op);
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
     tide_op_break_signal(op, signal);

@@ -18,16 +18,10 @@ static inline bool may_hosts_signal(const struct tide_timeline *timeline) {
          !timeline->is_backed;
 }
 
-static __attribute__((noinline)) void tell_follow(struct tide_timeline_follow *follow,
-                                                  struct tide_fired *fired) {
+void tide_timeline_follow_tell(struct tide_timeline_follow *follow, struct tide_fired *fired) {
   if (tide_exchange(&follow->told, 1u)) return;
   tide_fetch_add(&follow->in_flight, 1u);
   tide_fired_push(fired, &follow->node, TIDE_OK);
-}
-
-/* The timeline has changed, under the guard. */
-static inline void tell_change(const struct tide_timeline *timeline, struct tide_fired *fired) {
-  if (__builtin_expect(timeline->is_followed, 0)) tell_follow(timeline->follow, fired);
 }
 
 /* Recomputes host_limit after a change of the pending, reserved or failed values. */
@@ -105,7 +99,7 @@ void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
                        TIDE_OK);
   tide_store_release(&timeline->reached.value, value);
   if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
-  tell_change(timeline, fired);
+  tide_timeline_tell_change(timeline, fired);
 }
 
 /* Signals under the guard, and releases it. */
@@ -188,7 +182,7 @@ void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
   tide_counter_pop_from(&timeline->reached, value, fired, status);
   tide_counter_pop_from(&timeline->promised, value, fired, status);
   tide_timeline_refresh(timeline);
-  tell_change(timeline, fired);
+  tide_timeline_tell_change(timeline, fired);
 }
 
 /* True if the backing ends the values, also without an owner of the timeline. */
@@ -245,7 +239,7 @@ void tide_timeline_unreserve(struct tide_record *record, struct tide_fired *fire
   tide_tree_remove(&timeline->reserved, &record->node);
   tide_timeline_refresh(timeline);
   record->state = TIDE_RECORD_IDLE;
-  tell_change(timeline, fired);
+  tide_timeline_tell_change(timeline, fired);
 }
 
 void tide_timeline_promise(struct tide_record *record, uint64_t value, struct tide_fired *fired) {
@@ -259,7 +253,7 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
     tide_timeline_refresh(timeline);
   }
   if (is_new) record->state = TIDE_RECORD_PENDING;
-  tell_change(timeline, fired);
+  tide_timeline_tell_change(timeline, fired);
 }
 
 static inline void withdraw(struct tide_record *record) {
@@ -271,7 +265,7 @@ static inline void withdraw(struct tide_record *record) {
 
 void tide_timeline_withdraw(struct tide_record *record, struct tide_fired *fired) {
   withdraw(record);
-  tell_change(record->timeline, fired);
+  tide_timeline_tell_change(record->timeline, fired);
 }
 
 bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t epoch,
@@ -282,7 +276,7 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
   bool up = value > timeline->reached.value;
   if (tide_timeline_has_failed(timeline, value)) {
     up = true; /* failed before: no value is reached, no failure is new */
-    tell_change(timeline, fired);
+    tide_timeline_tell_change(timeline, fired);
   } else if (!up) {
     tide_timeline_fail_locked(timeline, value, TIDE_VALUE, NULL, fired);
   } else {
@@ -293,7 +287,7 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
                          record->external ? NULL : frontier, TIDE_OK);
     tide_store_release(&timeline->reached.value, value);
     if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
-    tell_change(timeline, fired);
+    tide_timeline_tell_change(timeline, fired);
   }
   return up;
 }
@@ -338,6 +332,13 @@ bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t
                                   struct tide_record_view *out_view) {
   if (tide_timeline_has_ring(timeline)) return tide_history_find(timeline, value, out_view);
   return timeline->ops->find(timeline->backing, value, out_view) && out_view->reached;
+}
+
+bool tide_timeline_newest_locked(const struct tide_timeline *timeline,
+                                 struct tide_record_view *out_view) {
+  uint64_t reached = timeline->reached.value;
+  if (tide_timeline_has_ring(timeline)) return tide_history_newest(timeline, out_view);
+  return tide_timeline_reached_locked(timeline, reached, out_view) && out_view->value <= reached;
 }
 
 static inline void note_awaited(const struct tide_timeline *timeline) {

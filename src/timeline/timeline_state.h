@@ -263,6 +263,9 @@ static inline uint64_t tide_timeline_newest(const struct tide_timeline *timeline
 /* Finds the record of a reached value. False: nothing is known (initial value, or external). */
 bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t value,
                                   struct tide_record_view *out_view);
+/* Finds the newest reached tracked record. False: none. */
+bool tide_timeline_newest_locked(const struct tide_timeline *timeline,
+                                 struct tide_record_view *out_view);
 
 /* ---- operations: the caller holds the scheduler's lock, which is the guard ---- */
 
@@ -299,6 +302,13 @@ void tide_timeline_end_locked(struct tide_timeline *timeline, enum tide_status s
  * Takes the guard, and runs calls. */
 void tide_timeline_fail_external(struct tide_timeline *timeline, uint64_t value, uint64_t below,
                                  const struct tide_failure *why);
+void tide_timeline_follow_tell(struct tide_timeline_follow *follow, struct tide_fired *fired);
+/* Has the follower hear of a change: the caller has made it under the guard. */
+static inline void tide_timeline_tell_change(const struct tide_timeline *timeline,
+                                             struct tide_fired *fired) {
+  if (__builtin_expect(timeline->is_followed, 0))
+    tide_timeline_follow_tell(timeline->follow, fired);
+}
 /* Raises a progress timeline, without a record. */
 static inline void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
                                          struct tide_fired *fired) {
@@ -309,6 +319,7 @@ static inline void tide_timeline_advance(struct tide_timeline *timeline, uint64_
     tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
   if (tide_counter_least(&timeline->promised) <= value)
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
+  tide_timeline_tell_change(timeline, fired);
 }
 
 /* Returns the cause of the timeline's failure, for an operation that fails because of it. The cause
