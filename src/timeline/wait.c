@@ -92,7 +92,11 @@ static __attribute__((noinline)) enum tide_status wait_backed(struct tide_timeli
   if (state == TIDE_AWAIT_REACHED) return report_seen(timeline, value);
   if (state == TIDE_AWAIT_FAILED) return tide_timeline_failed_with(timeline, value);
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
-  return deadline == TIDE_NOW ? TIDE_TIMEOUT : wait_long(timeline, value, deadline);
+  if (deadline != TIDE_NOW) return wait_long(timeline, value, deadline);
+  /* Without the guard, a value that is not promised looks like one that is. */
+  enum tide_status failed =
+      timeline->ops->look ? tide_timeline_failed_with(timeline, value) : TIDE_OK;
+  return failed ? failed : TIDE_TIMEOUT;
 }
 
 /* Slow paths are out of line, so that a wait that needs no sleep saves no registers. */
