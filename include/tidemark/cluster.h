@@ -16,6 +16,9 @@
  * it. So a member queues operations before the work of others is done, and drops the waits that
  * causality implies, without asking any process.
  *
+ * The progress of a queue (tide_queue_progress) is published like a timeline. Its home leaves once
+ * the queue's operations are over; a queue that ends before fails the values above.
+ *
  * A follower hears of the newest state, not of each signal. The value may be late here; it is never
  * ahead. To signal or fail a followed timeline is TIDE_DENIED. A value that is not promised yet
  * waits for its home. A value that the home fails is failed here, with the home's first cause.
@@ -93,10 +96,11 @@ TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_cluster_join(struct tide_context *context, const struct tide_cluster_params *params,
                   struct tide_cluster **out_cluster, struct tide_diag *diag);
 
-/* Publishes a timeline of this context under a name, of 1 to 63 bytes. The session keeps its
- * memory, and is no owner.
- * - TIDE_SCOPE: its scope is not TIDE_SCOPE_SYSTEM
- * - TIDE_DENIED: its home is another member, or it is the progress of a queue or a collective
+/* Publishes a timeline of this context under a name, of 1 to 63 bytes: one of TIDE_SCOPE_SYSTEM, or
+ * the progress of a queue. The session keeps its memory, and is no owner.
+ * - TIDE_SCOPE: its scope is narrower
+ * - TIDE_DENIED: its home is another member, or its values are a collective's, a point's or a
+ *   semaphore's
  * - TIDE_BUSY: the name is taken, or the timeline has one
  * - TIDE_INVALID, TIDE_NOMEM */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_publish(struct tide_cluster *cluster,

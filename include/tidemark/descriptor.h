@@ -43,7 +43,8 @@ extern "C" {
  *
  * TIDE_INVALID: no timeline, one of another context, or no open descriptor; TIDE_UNSUPPORTED: the
  * descriptor cannot be polled, as that of a regular file; TIDE_SCOPE: hosts may not signal the
- * timeline; TIDE_FULL: no descriptors left; TIDE_NOMEM; or another error of the system. */
+ * timeline; TIDE_DENIED: its values come from elsewhere; TIDE_FULL: no descriptors left;
+ * TIDE_NOMEM; or another error of the system. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_descriptor_signal(struct tide_context *context, int descriptor, struct tide_timeline *timeline,
                        uint64_t value, struct tide_diag *diag);

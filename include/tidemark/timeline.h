@@ -135,6 +135,7 @@ TIDE_API enum tide_status tide_timeline_status(const struct tide_timeline *timel
  * callbacks of timepoints that became due, without a lock held. On an error nothing has changed:
  * - TIDE_VALUE: value <= the current value, or >= the smallest pending value
  * - TIDE_SCOPE: the scope is narrower than process, or only operations may signal
+ * - TIDE_DENIED: its values come from elsewhere: from its home (cluster.h), or from a VkSemaphore
  * - TIDE_NOT_FOUND: the position's axis is not registered with the tracker
  * - the failure's status: value is in the failed part */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_signal(struct tide_timeline *timeline,

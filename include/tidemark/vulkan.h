@@ -209,10 +209,10 @@ tide_vulkan_prepare(struct tide_device *gpu, const struct tide_vulkan_kernel *ke
  * later value, so a host that only polls calls tide_vulkan_poll. A lost VkDevice fails the timeline
  * with TIDE_LOST. UINT64_MAX, which the driver of a lost VkDevice may answer, loses it.
  *
- * No operation may signal the timeline, else it fails with TIDE_VALUE. Its owner is the device: do
- * not release or destroy it. The semaphore must exist until tide_vulkan_release or
- * tide_device_close has returned. TIDE_NOMEM; TIDE_INVALID: no semaphore; TIDE_VALUE: it has
- * UINT64_MAX; TIDE_LOST; or the driver's error. */
+ * The semaphore alone signals the timeline: for hosts and operations that is TIDE_DENIED, and
+ * tide_timeline_fail changes nothing. Its owner is the device: do not release or destroy it. The
+ * semaphore must exist until tide_vulkan_release or tide_device_close has returned. TIDE_NOMEM;
+ * TIDE_INVALID: no semaphore; TIDE_VALUE: it has UINT64_MAX; TIDE_LOST; or the driver's error. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_vulkan_import(struct tide_device *gpu, VkSemaphore semaphore, const char *label,
                    struct tide_timeline **out_timeline, struct tide_diag *diag);

@@ -123,14 +123,20 @@ struct tide_home *tide_cluster_home(struct tide_cluster *cluster, struct tide_ti
   return home && home->subject.cluster == cluster ? home : NULL;
 }
 
+/* Returns why a timeline cannot be published; TIDE_OK if it can. */
+static enum tide_status refuse_publish(const struct tide_timeline *timeline) {
+  if (timeline->ops) return timeline->ops->is_followable ? TIDE_OK : TIDE_DENIED;
+  return timeline->scope == TIDE_SCOPE_SYSTEM ? TIDE_OK : TIDE_SCOPE;
+}
+
 enum tide_status tide_cluster_publish(struct tide_cluster *cluster, const char *name,
                                       struct tide_timeline *timeline) {
   if (!is_name(name)) return TIDE_INVALID;
-  if (timeline->ops) return TIDE_DENIED;
-  if (timeline->scope != TIDE_SCOPE_SYSTEM) return TIDE_SCOPE;
+  enum tide_status status = refuse_publish(timeline);
+  if (status != TIDE_OK) return status;
   tide_cluster_lock(cluster);
   struct tide_home *home = tide_cluster_need_home(cluster, name);
-  enum tide_status status = home ? TIDE_OK : TIDE_NOMEM;
+  status = home ? TIDE_OK : TIDE_NOMEM;
   if (home && (home->timeline || !tide_timeline_set_follow(timeline, &home->follow)))
     status = TIDE_BUSY;
   if (status == TIDE_OK) {

@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "cluster/cluster_state.h"
 #include "sched/promise_view.h"
-#include "timeline/history.h"
+#include "timeline/timeline_state.h"
 
 /* A thread that signals tells the followers itself, which spares a wake-up, if none has done so in
  * the last ns. Otherwise the transport's thread does, for several signals in one go. */
@@ -43,7 +43,7 @@ static bool write_state(struct tide_cluster *cluster, struct tide_home *home,
   }
   home->told = state.reached;
   home->told_failed = state.fail_from;
-  if (tide_history_newest(timeline, &view)) state.newest = record_of(&view);
+  if (tide_timeline_newest_locked(timeline, &view)) state.newest = record_of(&view);
   tide_message_state(writer, cluster->tag, follower->number, tide_timeline_ended_locked(timeline),
                      &state);
   bool has_room = !state.newest.value || tide_message_add_record(writer, &state.newest);
@@ -262,7 +262,7 @@ static bool is_told(const struct tide_home *home) {
   struct tide_lock *guard = tide_timeline_lock(timeline);
   uint64_t reached = timeline->reached.value;
   uint64_t failed = timeline->status ? timeline->fail_from : UINT64_MAX;
-  bool has_signaller = timeline->pending.first || timeline->reserved.first;
+  bool has_signaller = tide_promise_remains(timeline);
   tide_lock_give(guard);
   if (has_signaller || !home->subject.followers) return !has_signaller;
   return home->told == reached && home->told_failed == failed;

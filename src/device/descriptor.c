@@ -194,9 +194,9 @@ static enum tide_status check_signal(const struct tide_context *context,
                                      const struct tide_timeline *timeline, struct tide_diag *diag) {
   if (!timeline || timeline->context != context)
     return tide_diag_set(diag, TIDE_INVALID, "a descriptor needs a timeline of its context");
-  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only || timeline->ends_singly)
-    return tide_diag_set(diag, TIDE_SCOPE, "hosts may not signal timeline '%s'", timeline->label);
-  return TIDE_OK;
+  enum tide_status status = tide_timeline_refuses_hosts(timeline);
+  if (status == TIDE_OK) return TIDE_OK;
+  return tide_diag_set(diag, status, "hosts may not signal timeline '%s'", timeline->label);
 }
 
 /* Lists the signaller and has it polled. The thread may free it at once. */

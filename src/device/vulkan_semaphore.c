@@ -1,4 +1,5 @@
-/* Imported semaphores: each has a thread that listens while a value of its timeline is awaited. */
+/* Imported semaphores, as backings of timelines: each has a thread that listens while a value of
+ * its timeline is awaited. */
 #include "device/vulkan_device.h"
 
 #include "base/alloc.h"
@@ -10,8 +11,8 @@ struct tide_vulkan_import {
   struct tide_vulkan *vulkan;
   VkSemaphore semaphore;
   struct tide_timeline *timeline;
-  struct tide_timeline_watch watch;
   struct tide_thread *thread;
+  uint32_t news; /* atomic, waited on: 1 once a waiter has queued; the thread clears it */
   uint32_t stop; /* atomic */
 };
 
@@ -23,22 +24,32 @@ static void take_lock(struct tide_vulkan *vulkan) {
   tide_lock_take(&vulkan->semaphores, vulkan->context->platform);
 }
 
+static void wake_thread(struct tide_vulkan_import *import) {
+  const struct tide_platform *platform = import->vulkan->context->platform;
+  if (tide_exchange(&import->news, 1u) == 0) platform->wake(platform->self, &import->news, 1);
+}
+
+static void note_awaited(void *backing) { wake_thread(backing); }
+
+static const struct tide_value_ops semaphore_ops = {.awaited = note_awaited,
+                                                    .denied = TIDE_DENIED,
+                                                    .signaller = "its semaphore",
+                                                    .fails_on_release = true};
+
 /* Signals a value that the semaphore has. Operations that wait for it become ready afterwards, so
  * their submission finds `imported` changed. */
 static void raise_import(struct tide_vulkan_import *import, uint64_t value) {
   struct tide_timeline *timeline = import->timeline;
   if (value <= tide_timeline_query(timeline)) return;
   tide_fetch_add(&import->vulkan->imported, 1u);
-  enum tide_status status = tide_timeline_signal(timeline, value, NULL);
-  bool is_refused = status != TIDE_OK && tide_timeline_query(timeline) < value;
-  if (is_refused) tide_timeline_fail(timeline, status);
+  tide_timeline_raise_external(timeline, value);
 }
 
 static void import_main(void *argument) {
   struct tide_vulkan_import *import = argument;
   struct tide_vulkan *vulkan = import->vulkan;
   const struct tide_platform *platform = vulkan->context->platform;
-  uint32_t *news = &import->watch.news;
+  uint32_t *news = &import->news;
   for (;;) {
     uint64_t awaited, value;
     (void)tide_exchange(news, 0u); /* acquires the flags of the thread that set it */
@@ -49,15 +60,18 @@ static void import_main(void *argument) {
     else if (tide_vulkan_wait_semaphore(vulkan, import->semaphore, awaited, news, 0, &value))
       raise_import(import, value);
   }
-  tide_timeline_fail(import->timeline, TIDE_LOST);
+  tide_timeline_end(import->timeline, TIDE_LOST);
 }
 
 /* ---- life -------------------------------------------------------------------------------- */
 
 /* Frees an import, as far as it was made. Its thread has ended. */
 static void free_import(struct tide_vulkan_import *import) {
-  if (import->timeline) tide_timeline_set_watch(import->timeline, NULL);
-  tide_timeline_destroy(import->timeline);
+  if (import->timeline) {
+    tide_timeline_end(import->timeline, TIDE_CANCELLED);
+    tide_timeline_leave_backing(import->timeline);
+    tide_timeline_release(import->timeline);
+  }
   tide_free(import->vulkan->context->allocator, import, 1, sizeof *import);
 }
 
@@ -65,7 +79,7 @@ static void free_import(struct tide_vulkan_import *import) {
 static void end_import(struct tide_vulkan_import *import) {
   const struct tide_platform *platform = import->vulkan->context->platform;
   tide_store_release(&import->stop, 1u);
-  tide_timeline_watch_wake(&import->watch);
+  wake_thread(import);
   platform->join(platform->self, import->thread);
   free_import(import);
 }
@@ -88,7 +102,7 @@ static enum tide_status fill_import(struct tide_vulkan_import *import, const cha
   status = tide_timeline_create(vulkan->context, &params, &import->timeline);
   if (status != TIDE_OK) return tide_diag_set(diag, status, "no memory for a timeline");
   tide_fetch_add(&vulkan->imported, 1u); /* for what was written before the first value */
-  tide_timeline_set_watch(import->timeline, &import->watch);
+  tide_timeline_open_on(import->timeline, &semaphore_ops, import);
   status = platform->spawn(platform->self, "tide-vulkan-in", import_main, import, &import->thread);
   return status == TIDE_OK ? TIDE_OK : tide_diag_set(diag, status, "no thread for an import");
 }
@@ -102,7 +116,6 @@ enum tide_status tide_vulkan_import(struct tide_device *device, VkSemaphore sema
   if (!import) return tide_diag_set(diag, TIDE_NOMEM, "no memory for an import");
   import->vulkan = vulkan;
   import->semaphore = semaphore;
-  import->watch.platform = vulkan->context->platform;
   enum tide_status status = fill_import(import, label, diag);
   if (status != TIDE_OK) {
     free_import(import);
@@ -152,7 +165,7 @@ void tide_vulkan_release(struct tide_device *device, struct tide_timeline *timel
 void tide_vulkan_imports_lose(struct tide_vulkan *vulkan) {
   take_lock(vulkan);
   for (struct tide_link *at = vulkan->imports.next; at != &vulkan->imports; at = at->next)
-    tide_timeline_watch_wake(&import_of(at)->watch);
+    wake_thread(import_of(at));
   tide_lock_give(&vulkan->semaphores);
 }
 

@@ -133,7 +133,7 @@ static enum tide_status create_compound(struct tide_client *client, uint32_t dom
   compound->points = client->points;
   compound->client = client;
   enum tide_status status =
-      tide_timeline_create_single(context, &params, &compound->unmet.timeline);
+      tide_timeline_create_single(context, &params, &tide_point_backing, &compound->unmet.timeline);
   if (status == TIDE_OK) status = begin_compound(client, compound, deadline, out_point);
   if (status == TIDE_OK) return TIDE_OK;
   tide_timeline_release(compound->unmet.timeline);

@@ -158,6 +158,7 @@ void tide_point_explain(struct tide_text *text, const struct tide_timeline *time
                            .steps = STEPS_MOST};
   const struct tide_pending_value *pending = tide_pending_find_locked(timeline, value);
   if (!pending) return;
+  tide_text_format(text, "; ");
   const struct tide_unmet *unmet = TIDE_CONTAINER(pending, struct tide_unmet, pending);
   if (unmet->node.kind == TIDE_DEPENDENCY_PROMISE) {
     explain_promise(&to, promise_of(&unmet->node));

@@ -251,7 +251,7 @@ enum tide_status tide_future_create_on(struct tide_client *client, struct tide_c
   future->newest = future->newest_queued = params->initial;
   tide_list_init(&future->link);
   tide_list_init(&future->in_channel);
-  status = tide_timeline_create_single(context, &timeline, &future->timeline);
+  status = tide_timeline_create_single(context, &timeline, &tide_point_backing, &future->timeline);
   if (status == TIDE_OK && params->capacity) status = add_promises(future);
   if (status == TIDE_OK) put_promise(future, &future->first);
   if (status == TIDE_OK) status = open_future(future, channel);

@@ -355,7 +355,9 @@ uint32_t tide_slot_ends(const struct tide_points *points, uint32_t slot, struct 
 
 /* Appends the name of a command, " 'draw' of queue 'compose'" say. */
 typedef void (*tide_command_name)(struct tide_text *text, const struct tide_command *command);
-/* Appends the client or command that is to bring this value of a point's timeline, and the
+/* The backing of the timelines of futures and compounds. */
+extern const struct tide_value_ops tide_point_backing;
+/* Appends "; ", the client or command that is to bring this value of a point's timeline, and the
  * deadline; of a compound its open parts, to a bounded depth and number. Appends nothing if the
  * value is not pending. Under the lock. */
 void tide_point_explain(struct tide_text *text, const struct tide_timeline *timeline,

@@ -154,7 +154,7 @@ static bool is_awaited(const struct tide_op *op) {
   if (tide_load_acquire(&queue->tracked->least) <= op->work.epoch) return true;
   for (const struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     const struct tide_timeline *timeline = signal->record.timeline;
-    if (timeline->ends_singly || tide_counter_least(&timeline->reached) <= signal->record.node.key)
+    if (timeline->is_backed || tide_counter_least(&timeline->reached) <= signal->record.node.key)
       return true;
   }
   return op->points || op->told || op->part; /* a collective has waiters of its own */

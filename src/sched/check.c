@@ -94,7 +94,7 @@ static void add_signal(struct tide_checker *checker, const struct tide_record *s
   tide_check_record(checker, timeline, signal->node.key,
                     signal->external || timeline->operations_only,
                     signal->external ? &nothing : clock);
-  if (!timeline->ends_singly) return;
+  if (!timeline->is_backed) return; /* operations signal a backing only to keep its promises */
   struct tide_shadow *shadow =
       tide_shadow_find(&checker->table, TIDE_SHADOW_TIMELINE, (uint64_t)(uintptr_t)timeline);
   if (shadow) shadow->singly = true;

@@ -41,7 +41,8 @@ static bool find_record(void *self, uint64_t value, struct tide_record_view *out
   return true;
 }
 
-const struct tide_value_ops tide_collective_backing = {.kind = "collective", .find = find_record};
+const struct tide_value_ops tide_collective_backing = {
+    .kind = "collective", .find = find_record, .denied = TIDE_SCOPE, .signaller = "its collective"};
 
 struct tide_timeline *tide_collective_progress(struct tide_collective *collective) {
   return collective->progress;

@@ -12,39 +12,21 @@ static void name_command(struct tide_text *text, const struct tide_command *comm
   tide_text_format(text, " '%s' of queue '%s'", TIDE_OP_NAME(op), op->queue->label);
 }
 
-/* Describes the promise of a value of a point's timeline. False: there is none. */
-static bool describe_point(struct tide_text *text, const struct tide_timeline *timeline,
-                           uint64_t value) {
-  if (!timeline->ends_singly || !tide_pending_find_locked(timeline, value)) return false;
-  tide_text_format(text, "; ");
-  tide_point_explain(text, timeline, value, name_command);
-  return true;
-}
-
-static void describe_foreign(struct tide_text *text, const struct tide_timeline *timeline,
-                             uint64_t value) {
-  struct tide_record_view view;
-  if (timeline->ops->find(timeline->backing, value, &view))
-    tide_text_format(text, "; another machine has promised %lu", (unsigned long)view.value);
-  else tide_text_format(text, "; no machine has promised it");
-}
-
 static void describe_value(struct tide_text *text, const struct tide_timeline *timeline,
                            uint64_t value, bool held) {
   uint64_t now = tide_load_acquire(&timeline->reached.value);
   if (now >= value) return;
   tide_text_format(text, " '%s' >= %lu (at %lu", timeline->label, (unsigned long)value,
                    (unsigned long)now);
-  const struct tide_record *record = timeline->ops ? NULL : tide_timeline_pending(timeline, value);
+  const struct tide_record *record = tide_timeline_pending(timeline, value);
   const struct tide_op_signal *signal = (const void *)record;
   if (!signal && held) signal = (const void *)tide_tree_at_least(&timeline->reserved, value);
   if (signal)
     tide_text_format(text, "; '%s' of queue '%s' will signal %lu%s", TIDE_OP_NAME(signal->op),
                      signal->op->queue->label, (unsigned long)signal->record.node.key,
                      record ? "" : " once it may enter");
-  else if (timeline->ops && timeline->ops->is_foreign) describe_foreign(text, timeline, value);
-  else if (!describe_point(text, timeline, value) && !timeline->ops)
-    tide_text_format(text, "; nothing has promised it");
+  else if (!timeline->ops) tide_text_format(text, "; nothing has promised it");
+  else if (timeline->ops->describe) timeline->ops->describe(text, timeline, value, name_command);
   tide_text_format(text, ")");
 }
 

@@ -34,7 +34,8 @@ static inline bool find_pending(const struct tide_timeline *timeline, uint64_t v
                                 struct tide_pending *out) {
   struct tide_queue *queue = timeline->backing;
   uint64_t epoch;
-  if (!timeline->ops) return pending_of_record(tide_timeline_pending(timeline, value), out);
+  if (tide_timeline_has_ring(timeline))
+    return pending_of_record(tide_timeline_pending(timeline, value), out);
   if (timeline->ops != &tide_queue_backing || !queue)
     return pending_from_source(timeline, value, out);
   if (!tide_queue_find(queue, value, &epoch)) return false;
@@ -74,6 +75,12 @@ bool tide_promise_view(const struct tide_timeline *timeline, uint64_t value,
                                         .epoch = pending.epoch,
                                         .frontier = frontier};
   return true;
+}
+
+bool tide_promise_remains(const struct tide_timeline *timeline) {
+  const struct tide_queue *queue = timeline->ops == &tide_queue_backing ? timeline->backing : NULL;
+  if (!queue) return timeline->pending.first || timeline->reserved.first;
+  return queue->published < queue->position.epoch || !tide_list_empty(&queue->held);
 }
 
 bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_frontier *known,

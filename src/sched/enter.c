@@ -6,8 +6,7 @@
 /* ---- storage ----------------------------------------------------------------- */
 
 void tide_sched_disown_last(struct tide_sched *sched, struct tide_timeline *timeline) {
-  if (!timeline->ends_singly)
-    tide_timeline_fail_locked(timeline, 0, TIDE_CANCELLED, NULL, &sched->fired);
+  tide_timeline_end_locked(timeline, TIDE_CANCELLED, &sched->fired);
   tide_context_disown(timeline->context, &timeline->owned);
   if (tide_timeline_let_go_locked(timeline, false)) tide_timeline_free(timeline);
 }
@@ -297,6 +296,7 @@ static void mark_if_first(struct tide_queue *queue, uint64_t epoch) {
   struct tide_counter *promised = &queue->progress->promised;
   if (tide_counter_least(promised) <= epoch)
     tide_counter_pop(promised, epoch, &queue->sched->fired, TIDE_OK);
+  tide_timeline_tell_change(queue->progress, &queue->sched->fired);
   bool serial = queue->serial;
   if (serial ? queue->published + 1 >= epoch : queue->next_start >= epoch) tide_sched_look(queue);
 }
@@ -534,6 +534,7 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   if (op->waits || op->uses) queue->order_was_lost = true;
   bool in_flight = dequeue_waits(op);
   remove_held(op);
+  tide_timeline_tell_change(queue->progress, &sched->fired);
   tide_op_unreserve(op);
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
     tide_op_break_signal(op, signal);

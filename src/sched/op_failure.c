@@ -54,8 +54,8 @@ void tide_op_drop_cause(struct tide_op *op) {
 
 void tide_op_break_signal(struct tide_op *op, struct tide_op_signal *signal) {
   struct tide_timeline *timeline = signal->record.timeline;
-  /* A timeline keeps its first cause, so no later one is created. */
-  struct tide_cause *cause = timeline->status || timeline->ends_singly ? NULL : tide_op_cause(op);
+  /* A timeline keeps its first cause, so no later one is created; and a backing keeps none. */
+  struct tide_cause *cause = timeline->status || timeline->is_backed ? NULL : tide_op_cause(op);
   tide_timeline_break(&signal->record, op->status, cause, &op->queue->sched->fired);
 }
 

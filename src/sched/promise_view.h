@@ -8,5 +8,7 @@
  * view is valid until the next call. */
 bool tide_promise_view(const struct tide_timeline *timeline, uint64_t value,
                        struct tide_record_view *out_view);
+/* True if an operation is to raise the timeline, even one that is held. Under the guard. */
+bool tide_promise_remains(const struct tide_timeline *timeline);
 
 #endif

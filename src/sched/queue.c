@@ -22,7 +22,11 @@ static bool find_record(void *self, uint64_t value, struct tide_record_view *out
   return true;
 }
 
-const struct tide_value_ops tide_queue_backing = {.kind = "queue", .find = find_record};
+const struct tide_value_ops tide_queue_backing = {.kind = "queue",
+                                                  .find = find_record,
+                                                  .denied = TIDE_SCOPE,
+                                                  .signaller = "its queue",
+                                                  .is_followable = true};
 
 const char tide_no_label[sizeof(struct tide_op_label)];
 

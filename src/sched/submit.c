@@ -28,19 +28,21 @@ static void bind_homes(const struct tide_op *op) {
     bind_home(signal->record.timeline, op->queue);
 }
 
-/* Rejects a timeline of points. Its values break one by one, so points have names of their own. */
-static enum tide_status refuse_points(const struct tide_timeline *timeline,
-                                      struct tide_diag *diag) {
-  return tide_diag_set(diag, TIDE_UNSUPPORTED,
-                       "timeline '%s' belongs to points: name the point (tide_operation.points)",
-                       timeline->label);
+/* Rejects a timeline that operations do not name: its values have names of their own. */
+static enum tide_status refuse_name(const struct tide_timeline *timeline, struct tide_diag *diag) {
+  return tide_diag_set(diag, TIDE_UNSUPPORTED, "timeline '%s' %s", timeline->label,
+                       timeline->ops->instead);
+}
+
+static inline bool is_named(const struct tide_timeline *timeline) {
+  return !timeline->is_backed || !timeline->ops->instead;
 }
 
 static enum tide_status refuse_wait(const struct tide_queue *queue,
                                     const struct tide_timeline *timeline, size_t i,
                                     struct tide_diag *diag) {
   if (!timeline) return tide_diag_set(diag, TIDE_INVALID, "wait %zu has no timeline", i);
-  if (timeline->ends_singly) return refuse_points(timeline, diag);
+  if (!is_named(timeline)) return refuse_name(timeline, diag);
   return tide_diag_set(diag, TIDE_SCOPE,
                        "timeline '%s' has scope %s; it cannot be waited on from queue '%s'",
                        timeline->label, tide_scope_name(timeline->scope), queue->label);
@@ -51,7 +53,7 @@ static inline enum tide_status check_waits(const struct tide_queue *queue,
                                            struct tide_diag *diag) {
   for (size_t i = 0; i < operation->wait_count; i++) {
     const struct tide_timeline *timeline = operation->waits[i].timeline;
-    if (__builtin_expect(!timeline || !in_scope(timeline, queue) || timeline->ends_singly, 0))
+    if (__builtin_expect(!timeline || !in_scope(timeline, queue) || !is_named(timeline), 0))
       return refuse_wait(queue, timeline, i, diag);
   }
   return TIDE_OK;
@@ -67,13 +69,10 @@ static enum tide_status check_signal_scope(const struct tide_queue *queue,
       return tide_diag_set(diag, TIDE_SCOPE,
                            "timeline '%s' has scope %s; it cannot be signalled from queue '%s'",
                            timeline->label, tide_scope_name(timeline->scope), queue->label);
-    if (timeline->ends_singly) return refuse_points(timeline, diag);
-    if (timeline->ops && timeline->ops->is_foreign)
-      return tide_diag_set(diag, TIDE_DENIED, "timeline '%s' is signalled at its home alone",
-                           timeline->label);
-    if (timeline->ops)
-      return tide_diag_set(diag, TIDE_SCOPE, "the progress of '%s' cannot be signalled",
-                           timeline->label);
+    if (!timeline->is_backed) continue;
+    if (!is_named(timeline)) return refuse_name(timeline, diag);
+    return tide_diag_set(diag, timeline->ops->denied, "timeline '%s' is signalled by %s alone",
+                         timeline->label, timeline->ops->signaller);
   }
   return TIDE_OK;
 }

@@ -49,6 +49,15 @@ static bool find(void *backing, uint64_t value, struct tide_record_view *out_vie
   return true;
 }
 
+static void describe(struct tide_text *text, const struct tide_timeline *timeline, uint64_t value,
+                     void (*name)(struct tide_text *text, const struct tide_command *command)) {
+  struct tide_record_view view;
+  (void)name;
+  if (find(timeline->backing, value, &view))
+    tide_text_format(text, "; another machine has promised %lu", (unsigned long)view.value);
+  else tide_text_format(text, "; no machine has promised it");
+}
+
 /* ---- memory ------------------------------------------------------------------------- */
 
 static void free_promises(const struct tide_context *context, struct promise *first) {
@@ -76,8 +85,13 @@ static void free_mirror(void *backing) {
   tide_free(context->allocator, mirror, 1, sizeof *mirror);
 }
 
-static const struct tide_value_ops mirror_ops = {
-    .find = find, .free = free_mirror, .is_foreign = true};
+static const struct tide_value_ops mirror_ops = {.find = find,
+                                                 .free = free_mirror,
+                                                 .denied = TIDE_DENIED,
+                                                 .signaller = "its home",
+                                                 .describe = describe,
+                                                 .fails_on_release = true,
+                                                 .is_foreign = true};
 
 enum tide_status tide_mirror_create(struct tide_context *context, const char *label,
                                     struct tide_timeline **out_timeline) {
@@ -95,9 +109,7 @@ enum tide_status tide_mirror_create(struct tide_context *context, const char *la
   mirror->failed = UINT64_MAX;
   timeline->scope = TIDE_SCOPE_SYSTEM;
   timeline->guard = context->sched_lock; /* a diagnosis looks at promises under it */
-  timeline->backing = mirror;
-  timeline->ops = &mirror_ops;
-  tide_timeline_refresh(timeline);
+  tide_timeline_open_on(timeline, &mirror_ops, mirror);
   return TIDE_OK;
 }
 

@@ -4,12 +4,12 @@
 
 enum tide_status tide_timeline_create_single(struct tide_context *context,
                                              const struct tide_timeline_params *params,
+                                             const struct tide_value_ops *ops,
                                              struct tide_timeline **out_timeline) {
   enum tide_status status = tide_timeline_make(context, params, out_timeline);
   if (status != TIDE_OK) return status;
-  (*out_timeline)->ends_singly = true;
   (*out_timeline)->guard = context->sched_lock;
-  tide_timeline_refresh(*out_timeline);
+  tide_timeline_open_on(*out_timeline, ops, NULL);
   return TIDE_OK;
 }
 
@@ -100,6 +100,11 @@ enum tide_await tide_pending_look_locked(const struct tide_timeline *timeline, u
     }
   }
   return look_at_ended(timeline, value, out_status);
+}
+
+enum tide_await tide_pending_look_alone(const struct tide_timeline *timeline, uint64_t value,
+                                        enum tide_status *out_status) {
+  return tide_pending_look_locked(timeline, value, out_status, NULL);
 }
 
 void tide_pending_forget_all_locked(struct tide_timeline *timeline) {

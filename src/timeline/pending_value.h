@@ -1,5 +1,5 @@
-/* timeline/pending_value.h: timelines with values that end one by one (future timelines and
- * compounds of point/).
+/* timeline/pending_value.h: values that end one by one, for the backing of point/ (future timelines
+ * and compounds).
  *
  * An ordinary timeline fails from a value upward. Here each pending value has its own struct
  * tide_pending_value, which holds its waiters in place of the timeline's counter. Reaching a value
@@ -30,9 +30,11 @@ static inline struct tide_pending_value *tide_pending_value_of(struct tide_tree_
   return (struct tide_pending_value *)(void *)node;
 }
 
-/* Creates a timeline of this kind, guarded by the scheduler's lock. TIDE_NOMEM. */
+/* Creates a timeline of this kind, guarded by the scheduler's lock. `ops` uses the look-up, await
+ * and forget below. TIDE_NOMEM. */
 enum tide_status tide_timeline_create_single(struct tide_context *context,
                                              const struct tide_timeline_params *params,
+                                             const struct tide_value_ops *ops,
                                              struct tide_timeline **out_timeline);
 
 /* ---- under the guard ---- */
@@ -76,6 +78,12 @@ void tide_pending_forget_all_locked(struct tide_timeline *timeline);
 enum tide_await tide_pending_look_locked(const struct tide_timeline *timeline, uint64_t value,
                                          enum tide_status *out_status,
                                          struct tide_pending_value **out_pending);
+/* The entries of struct tide_value_ops. */
+enum tide_await tide_pending_look_alone(const struct tide_timeline *timeline, uint64_t value,
+                                        enum tide_status *out_status);
+enum tide_await tide_pending_await_locked(struct tide_timeline *timeline, uint64_t value,
+                                          struct tide_node *node);
+bool tide_pending_forget_locked(struct tide_timeline *timeline, struct tide_node *node);
 /* Does tide_pending_look_locked, in line for the newest and the oldest pending value, the usual
  * ones. `out_pending` must not be NULL. */
 static inline enum tide_await tide_pending_look(const struct tide_timeline *timeline,
@@ -89,7 +97,7 @@ static inline enum tide_await tide_pending_look(const struct tide_timeline *time
   return TIDE_AWAIT_QUEUED;
 }
 
-/* ---- timepoints of such timelines: timepoint.c ---- */
+/* ---- timepoints at pending values: timepoint.c ---- */
 
 /* True if the timepoint has a call, and its notifier, if any, belongs to this context. */
 bool tide_timepoint_fits(const struct tide_timepoint *timepoint, struct tide_context *context);

@@ -1,15 +1,12 @@
 /* Queries of a host about a reached value. */
 #include "timeline/timeline_state.h"
-#include "timeline/pending_value.h"
 
 static enum tide_status find_record(struct tide_timeline *timeline, uint64_t value,
                                     struct tide_record_view *out_view) {
   if (value > timeline->reached.value) return TIDE_TIMEOUT;
   if (value <= timeline->initial) return TIDE_NOT_FOUND;
   enum tide_status status;
-  if (timeline->ends_singly &&
-      tide_pending_look_locked(timeline, value, &status, NULL) == TIDE_AWAIT_FAILED)
-    return status;
+  if (tide_timeline_look_locked(timeline, value, &status) == TIDE_AWAIT_FAILED) return status;
   if (!tide_timeline_reached_locked(timeline, value, out_view))
     *out_view = (struct tide_record_view){.value = value, .reached = true};
   return TIDE_OK;

@@ -3,8 +3,8 @@
 #include "base/text.h"
 #include "causal/tracker.h"
 #include "timeline/history.h"
-#include "timeline/timeline_state.h"
 #include "timeline/pending_value.h"
+#include "timeline/timeline_state.h"
 
 static inline uint64_t min_value(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -15,19 +15,13 @@ static inline void limit_quiet(struct tide_timeline *timeline) {
 
 static inline bool may_hosts_signal(const struct tide_timeline *timeline) {
   return timeline->scope >= TIDE_SCOPE_PROCESS && !timeline->operations_only &&
-         !timeline->ends_singly && !timeline->ops;
+         !timeline->is_backed;
 }
 
-static __attribute__((noinline)) void tell_follow(struct tide_timeline_follow *follow,
-                                                  struct tide_fired *fired) {
+void tide_timeline_follow_tell(struct tide_timeline_follow *follow, struct tide_fired *fired) {
   if (tide_exchange(&follow->told, 1u)) return;
   tide_fetch_add(&follow->in_flight, 1u);
   tide_fired_push(fired, &follow->node, TIDE_OK);
-}
-
-/* The timeline has changed, under the guard. */
-static inline void tell_change(const struct tide_timeline *timeline, struct tide_fired *fired) {
-  if (__builtin_expect(timeline->is_followed, 0)) tell_follow(timeline->follow, fired);
 }
 
 /* Recomputes host_limit after a change of the pending, reserved or failed values. */
@@ -70,10 +64,15 @@ static inline void wake_up_to(struct tide_timeline *timeline, uint64_t value,
   limit_wakes(timeline);
 }
 
+enum tide_status tide_timeline_refuses_hosts(const struct tide_timeline *timeline) {
+  if (timeline->ops) return timeline->ops->denied;
+  return may_hosts_signal(timeline) ? TIDE_OK : TIDE_SCOPE;
+}
+
 /* Returns why the host may not signal this value; TIDE_OK if it may. */
 static enum tide_status refuse_host_signal(const struct tide_timeline *timeline, uint64_t value) {
-  if (timeline->ops && timeline->ops->is_foreign) return TIDE_DENIED;
-  if (!may_hosts_signal(timeline)) return TIDE_SCOPE;
+  enum tide_status status = tide_timeline_refuses_hosts(timeline);
+  if (status != TIDE_OK) return status;
   if (tide_timeline_has_failed(timeline, value)) return (enum tide_status)timeline->status;
   if (value <= timeline->reached.value) return TIDE_VALUE;
   /* UINT64_MAX is never below the limit, and may be allowed. */
@@ -100,7 +99,7 @@ void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
                        TIDE_OK);
   tide_store_release(&timeline->reached.value, value);
   if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
-  tell_change(timeline, fired);
+  tide_timeline_tell_change(timeline, fired);
 }
 
 /* Signals under the guard, and releases it. */
@@ -183,14 +182,24 @@ void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
   tide_counter_pop_from(&timeline->reached, value, fired, status);
   tide_counter_pop_from(&timeline->promised, value, fired, status);
   tide_timeline_refresh(timeline);
-  tell_change(timeline, fired);
+  tide_timeline_tell_change(timeline, fired);
+}
+
+/* True if the backing ends the values, also without an owner of the timeline. */
+static bool keeps_values(const struct tide_timeline *timeline) {
+  return timeline->ops && !timeline->ops->fails_on_release;
+}
+
+void tide_timeline_end_locked(struct tide_timeline *timeline, enum tide_status status,
+                              struct tide_fired *fired) {
+  if (!keeps_values(timeline)) tide_timeline_fail_locked(timeline, 0, status, NULL, fired);
 }
 
 void tide_timeline_end(struct tide_timeline *timeline, enum tide_status status) {
   struct tide_context *context = timeline->context;
   struct tide_fired fired;
   tide_fired_init(&fired);
-  if ((timeline->ops && !timeline->ops->is_foreign) || timeline->ends_singly) return;
+  if (keeps_values(timeline)) return; /* the guard may be held */
   struct tide_lock *guard = tide_timeline_lock(timeline);
   tide_timeline_fail_locked(timeline, 0, status, NULL, &fired);
   tide_lock_give(guard);
@@ -200,6 +209,17 @@ void tide_timeline_end(struct tide_timeline *timeline, enum tide_status status) 
 void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status) {
   if (timeline->ops) return; /* only its backing fails it */
   tide_timeline_end(timeline, status ? status : TIDE_FAILED);
+}
+
+void tide_timeline_raise_external(struct tide_timeline *timeline, uint64_t value) {
+  struct tide_context *context = timeline->context;
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  if (value > timeline->reached.value && !tide_timeline_has_failed(timeline, value))
+    tide_timeline_raise_locked(timeline, value, NULL, &fired);
+  tide_lock_give(guard);
+  tide_fired_run_calls(&fired, context);
 }
 
 /* ---- signals of operations, under sched's lock ------------------------------ */
@@ -219,7 +239,7 @@ void tide_timeline_unreserve(struct tide_record *record, struct tide_fired *fire
   tide_tree_remove(&timeline->reserved, &record->node);
   tide_timeline_refresh(timeline);
   record->state = TIDE_RECORD_IDLE;
-  tell_change(timeline, fired);
+  tide_timeline_tell_change(timeline, fired);
 }
 
 void tide_timeline_promise(struct tide_record *record, uint64_t value, struct tide_fired *fired) {
@@ -233,7 +253,7 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
     tide_timeline_refresh(timeline);
   }
   if (is_new) record->state = TIDE_RECORD_PENDING;
-  tell_change(timeline, fired);
+  tide_timeline_tell_change(timeline, fired);
 }
 
 static inline void withdraw(struct tide_record *record) {
@@ -270,7 +290,7 @@ uint64_t tide_timeline_ended_locked(const struct tide_timeline *timeline) {
 
 void tide_timeline_withdraw(struct tide_record *record, struct tide_fired *fired) {
   withdraw(record);
-  tell_change(record->timeline, fired);
+  tide_timeline_tell_change(record->timeline, fired);
 }
 
 bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t epoch,
@@ -282,7 +302,7 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
   if (tide_timeline_has_failed(timeline, value)) {
     up = true; /* failed before: no value is reached, no failure is new */
     note_over(record);
-    tell_change(timeline, fired);
+    tide_timeline_tell_change(timeline, fired);
   } else if (!up) {
     tide_timeline_fail_locked(timeline, value, TIDE_VALUE, NULL, fired);
   } else {
@@ -293,7 +313,7 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
                          record->external ? NULL : frontier, TIDE_OK);
     tide_store_release(&timeline->reached.value, value);
     if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
-    tell_change(timeline, fired);
+    tide_timeline_tell_change(timeline, fired);
   }
   return up;
 }
@@ -314,7 +334,7 @@ void tide_timeline_break(struct tide_record *record, enum tide_status status,
   struct tide_timeline *timeline = record->timeline;
   uint64_t value = record->node.key;
   note_over(record);
-  if (timeline->ends_singly || value <= timeline->reached.value) return;
+  if (timeline->is_backed || value <= timeline->reached.value) return;
   tide_timeline_fail_locked(timeline, newest_below(timeline, value) + 1, status, cause, fired);
 }
 
@@ -337,9 +357,27 @@ void tide_timeline_fail_external(struct tide_timeline *timeline, uint64_t value,
 
 bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t value,
                                   struct tide_record_view *out_view) {
-  if (timeline->ops)
-    return timeline->ops->find(timeline->backing, value, out_view) && out_view->reached;
-  return tide_history_find(timeline, value, out_view);
+  if (tide_timeline_has_ring(timeline)) return tide_history_find(timeline, value, out_view);
+  return timeline->ops->find(timeline->backing, value, out_view) && out_view->reached;
+}
+
+bool tide_timeline_newest_locked(const struct tide_timeline *timeline,
+                                 struct tide_record_view *out_view) {
+  uint64_t reached = timeline->reached.value;
+  if (tide_timeline_has_ring(timeline)) return tide_history_newest(timeline, out_view);
+  return tide_timeline_reached_locked(timeline, reached, out_view) && out_view->value <= reached;
+}
+
+static inline void note_awaited(const struct tide_timeline *timeline) {
+  if (timeline->ops->awaited && timeline->backing) timeline->ops->awaited(timeline->backing);
+}
+
+enum tide_await tide_timeline_await_backed(struct tide_timeline *timeline, uint64_t value,
+                                           struct tide_node *node) {
+  if (timeline->ops->await) return timeline->ops->await(timeline, value, node);
+  enum tide_await state = tide_timeline_await_reached(timeline, value, node);
+  if (state == TIDE_AWAIT_QUEUED) note_awaited(timeline);
+  return state;
 }
 
 enum tide_await tide_timeline_await(struct tide_timeline *timeline, uint64_t value,
@@ -356,7 +394,7 @@ void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t
                                         struct tide_node *node) {
   tide_counter_add(&timeline->promised, node, value);
   tide_timeline_refresh(timeline);
-  if (timeline->is_watched) tide_timeline_watch_wake(timeline->watch);
+  if (timeline->is_backed) note_awaited(timeline);
 }
 
 bool tide_timeline_set_follow(struct tide_timeline *timeline, struct tide_timeline_follow *follow) {
@@ -381,18 +419,6 @@ void tide_timeline_end_follow(struct tide_timeline *timeline, struct tide_timeli
   while (tide_load_acquire(&follow->in_flight)) platform->yield(platform->self);
 }
 
-void tide_timeline_watch_wake(struct tide_timeline_watch *watch) {
-  if (tide_exchange(&watch->news, 1u) == 0)
-    watch->platform->wake(watch->platform->self, &watch->news, 1);
-}
-
-void tide_timeline_set_watch(struct tide_timeline *timeline, struct tide_timeline_watch *watch) {
-  struct tide_lock *guard = tide_timeline_lock(timeline);
-  timeline->watch = watch;
-  timeline->is_watched = watch != NULL;
-  tide_lock_give(guard);
-}
-
 bool tide_timeline_awaited(struct tide_timeline *timeline, uint64_t *out_value) {
   struct tide_lock *guard = tide_timeline_lock(timeline);
   *out_value =
@@ -402,11 +428,25 @@ bool tide_timeline_awaited(struct tide_timeline *timeline, uint64_t *out_value) 
   return any;
 }
 
+/* True if each value has a state of its own, and fails alone. */
+static bool has_own_states(const struct tide_timeline *timeline) {
+  return timeline->ops && timeline->ops->look;
+}
+
+enum tide_await tide_timeline_look_locked(const struct tide_timeline *timeline, uint64_t value,
+                                          enum tide_status *out_status) {
+  if (has_own_states(timeline)) return timeline->ops->look(timeline, value, out_status);
+  if (timeline->reached.value >= value) return TIDE_AWAIT_REACHED;
+  if (!tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_QUEUED;
+  *out_status = (enum tide_status)timeline->status;
+  return TIDE_AWAIT_FAILED;
+}
+
 enum tide_status tide_timeline_failed_with(struct tide_timeline *timeline, uint64_t value) {
   enum tide_status status = TIDE_OK;
-  if (!timeline->ends_singly) return tide_timeline_status(timeline);
+  if (!has_own_states(timeline)) return tide_timeline_status(timeline);
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  tide_pending_look_locked(timeline, value, &status, NULL);
+  (void)timeline->ops->look(timeline, value, &status);
   tide_lock_give(guard);
   return status;
 }
@@ -423,7 +463,7 @@ static void describe_failure(const struct tide_timeline *timeline, uint64_t valu
 
 struct tide_cause *tide_timeline_cause_locked(struct tide_timeline *timeline) {
   struct tide_failure failure;
-  if (timeline->ends_singly || timeline->cause || !timeline->status) return timeline->cause;
+  if (has_own_states(timeline) || timeline->cause || !timeline->status) return timeline->cause;
   describe_failure(timeline, timeline->fail_from, (enum tide_status)timeline->status, &failure);
   timeline->cause = tide_cause_create(timeline->context, &failure);
   return timeline->cause;
@@ -433,11 +473,8 @@ bool tide_timeline_failure(struct tide_timeline *timeline, uint64_t value,
                            struct tide_failure *out_failure) {
   enum tide_status status = TIDE_OK;
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  bool failed = timeline->ends_singly
-                    ? tide_pending_look_locked(timeline, value, &status, NULL) == TIDE_AWAIT_FAILED
-                    : timeline->reached.value < value && tide_timeline_has_failed(timeline, value);
+  bool failed = tide_timeline_look_locked(timeline, value, &status) == TIDE_AWAIT_FAILED;
   if (failed && out_failure) {
-    if (!timeline->ends_singly) status = (enum tide_status)timeline->status;
     if (timeline->cause) *out_failure = timeline->cause->failure;
     else describe_failure(timeline, value, status, out_failure);
   }
@@ -454,9 +491,14 @@ enum tide_await tide_timeline_look(struct tide_timeline *timeline, uint64_t valu
     return tide_timeline_has_failed(timeline, value) ? TIDE_AWAIT_FAILED : TIDE_AWAIT_QUEUED;
   }
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  enum tide_await stands = tide_pending_look_locked(timeline, value, &status, NULL);
+  enum tide_await stands = tide_timeline_look_locked(timeline, value, &status);
   tide_lock_give(guard);
   return stands;
+}
+
+bool tide_timeline_forget_backed(struct tide_timeline *timeline, struct tide_node *node) {
+  if (timeline->ops->forget) return timeline->ops->forget(timeline, node);
+  return tide_counter_remove(&timeline->reached, node);
 }
 
 bool tide_timeline_forget(struct tide_timeline *timeline, struct tide_node *node) {

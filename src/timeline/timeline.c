@@ -88,10 +88,23 @@ enum tide_status tide_timeline_create_progress(struct tide_context *context, con
   timeline->scope = TIDE_SCOPE_PROCESS;
   timeline->operations_only = true;
   timeline->guard = context->sched_lock;
-  timeline->ops = ops;
-  timeline->backing = backing;
+  tide_timeline_open_on(timeline, ops, backing);
   *out_timeline = timeline;
   return TIDE_OK;
+}
+
+void tide_timeline_open_on(struct tide_timeline *timeline, const struct tide_value_ops *ops,
+                           void *backing) {
+  timeline->ops = ops;
+  timeline->backing = backing;
+  timeline->is_backed = true;
+  tide_timeline_refresh(timeline);
+}
+
+void tide_timeline_leave_backing(struct tide_timeline *timeline) {
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  timeline->backing = NULL;
+  tide_lock_give(guard);
 }
 
 struct tide_lock *tide_timeline_lock_slowly(struct tide_timeline *timeline) {

@@ -44,12 +44,6 @@ struct tide_timeline_follow {
   uint64_t over, over_first;
 };
 
-/* A thread that signals a timeline from outside, and listens only while a value is awaited. */
-struct tide_timeline_watch {
-  const struct tide_platform *platform;
-  uint32_t news; /* atomic, waited on: 1 once a waiter has queued; the thread clears it */
-};
-
 /* The size of a slot with a frontier of one entry: see history.c. */
 #define TIDE_FIRST_SLOT_SIZE 48
 
@@ -75,8 +69,7 @@ struct tide_timeline {
   bool operations_only;
   uint16_t slot_size;        /* bytes of a slot of the ring */
   uint32_t vain_spins;       /* atomic; vain spins since the last useful one: see wait.c */
-  bool ends_singly;          /* the values end one by one: see pending_value.h */
-  bool is_watched;           /* `watch` is set */
+  bool is_backed;            /* `ops` is set: said here, among the fields that host calls use */
   bool was_held, orphan : 1; /* see tide_timeline_hold_locked */
   bool kept : 1;             /* the last slot is in use */
   bool gone : 1;             /* the broken ranges are lost: see tide_pending_forget_all_locked */
@@ -98,10 +91,7 @@ struct tide_timeline {
   uint64_t held_most;
   struct tide_cause *cause; /* the first failure's; NULL: no operation failed, or no memory */
   const struct tide_value_ops *ops; /* the backing; NULL: the host ring */
-  union {
-    void *backing;                     /* the argument of ops */
-    struct tide_timeline_watch *watch; /* if is_watched: then the host ring is the backing */
-  };
+  void *backing;                    /* the argument of ops; NULL: it has ended, or needs none */
   uint64_t initial;
   /* The ring: records `oldest` .. `newest`-1, each at slot number % history. */
   uint64_t oldest, newest;
@@ -109,7 +99,7 @@ struct tide_timeline {
   uint64_t dropped;     /* the highest value that fell out of the ring */
   unsigned char *slots; /* history + 1 of them; the last keeps the newest tracked record */
   union {
-    struct tide_tree broken_ranges; /* if values end one by one: see pending_value.h */
+    struct tide_tree broken_ranges; /* of a future: see pending_value.h */
     struct {
       union {
         const void *home; /* the queue or device that a narrow scope is bound to: sched's */
@@ -210,7 +200,7 @@ void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
                                 struct tide_position *position, struct tide_fired *fired);
 
 /* Does tide_timeline_raise_locked, in line if there is no trace, no due waiter and no new record.
- * Most values that end one by one are raised so. */
+ * Most values of futures are raised so. */
 static inline void tide_timeline_raise_quick(struct tide_timeline *timeline, uint64_t value,
                                              struct tide_position *position,
                                              struct tide_fired *fired) {
@@ -228,6 +218,20 @@ void tide_timeline_refresh(struct tide_timeline *timeline);
 enum tide_status tide_timeline_make(struct tide_context *context,
                                     const struct tide_timeline_params *params,
                                     struct tide_timeline **out_timeline);
+/* Opens a timeline that no other thread knows yet on a backing. */
+void tide_timeline_open_on(struct tide_timeline *timeline, const struct tide_value_ops *ops,
+                           void *backing);
+/* Takes the backing off its timeline, which may outlive it. Takes the guard. */
+void tide_timeline_leave_backing(struct tide_timeline *timeline);
+/* Raises a timeline of a backing to an external value, unless that has failed or was passed. Takes
+ * the guard, and runs calls. */
+void tide_timeline_raise_external(struct tide_timeline *timeline, uint64_t value);
+/* Returns the status of a host's signal that is refused whatever its value; TIDE_OK: none. */
+enum tide_status tide_timeline_refuses_hosts(const struct tide_timeline *timeline);
+/* True if the ring and the operations have the records, not a backing. */
+static inline bool tide_timeline_has_ring(const struct tide_timeline *timeline) {
+  return !timeline->ops || !timeline->ops->find;
+}
 /* Returns the notifier that contains `owned`. */
 struct tide_notifier *tide_notifier_of(struct tide_owned *owned);
 /* Creates a progress timeline of sched, on its backing: its guard is the scheduler's lock. Without
@@ -262,6 +266,9 @@ static inline uint64_t tide_timeline_newest(const struct tide_timeline *timeline
 /* Finds the record of a reached value. False: nothing is known (initial value, or external). */
 bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t value,
                                   struct tide_record_view *out_view);
+/* Finds the newest reached tracked record. False: none. */
+bool tide_timeline_newest_locked(const struct tide_timeline *timeline,
+                                 struct tide_record_view *out_view);
 
 /* ---- operations: the caller holds the scheduler's lock, which is the guard ---- */
 
@@ -281,20 +288,30 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
 void tide_timeline_withdraw(struct tide_record *record, struct tide_fired *fired);
 /* Breaks a record: its signal will not come, though the record may stay pending for a while. Fails
  * the timeline from just above the newest value below it that is reached, pending or reserved.
- * Changes nothing if values end one by one: then the promiser breaks the value alone. */
+ * Changes nothing on a backing: then the promiser breaks the value alone. */
 void tide_timeline_break(struct tide_record *record, enum tide_status status,
                          struct tide_cause *cause, struct tide_fired *fired);
 /* Fails everything from a value upward. The first status and its cause (NULL: none) stay. */
 void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
                                enum tide_status status, struct tide_cause *cause,
                                struct tide_fired *fired);
-/* Fails all values that are not reached, also of a mirror: no value arrives any more. Takes the
- * guard, and runs calls. Changes nothing if a queue, a collective or a promiser ends the values. */
+/* Fails all values that are not reached: no value arrives any more. Changes nothing on a backing
+ * that keeps them (fails_on_release). Takes the guard, and runs calls. */
 void tide_timeline_end(struct tide_timeline *timeline, enum tide_status status);
+/* Does so under the guard. */
+void tide_timeline_end_locked(struct tide_timeline *timeline, enum tide_status status,
+                              struct tide_fired *fired);
 /* Fails a value that a host was to signal, like tide_timeline_break, but no value up to `below`.
  * Takes the guard, and runs calls. */
 void tide_timeline_fail_external(struct tide_timeline *timeline, uint64_t value, uint64_t below,
                                  const struct tide_failure *why);
+void tide_timeline_follow_tell(struct tide_timeline_follow *follow, struct tide_fired *fired);
+/* Has the follower hear of a change: the caller has made it under the guard. */
+static inline void tide_timeline_tell_change(const struct tide_timeline *timeline,
+                                             struct tide_fired *fired) {
+  if (__builtin_expect(timeline->is_followed, 0))
+    tide_timeline_follow_tell(timeline->follow, fired);
+}
 /* Raises a progress timeline, without a record. */
 static inline void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
                                          struct tide_fired *fired) {
@@ -305,11 +322,12 @@ static inline void tide_timeline_advance(struct tide_timeline *timeline, uint64_
     tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
   if (tide_counter_least(&timeline->promised) <= value)
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
+  tide_timeline_tell_change(timeline, fired);
 }
 
 /* Returns the cause of the timeline's failure, for an operation that fails because of it. The cause
- * is created now if a host failed the timeline. NULL: no memory, or values end one by one, which
- * keeps none. Under the guard. */
+ * is created now if a host failed the timeline. NULL: no memory, or each value has a state of its
+ * own, without a cause. Under the guard. */
 struct tide_cause *tide_timeline_cause_locked(struct tide_timeline *timeline);
 
 /* ---- waiting ---- */
@@ -353,49 +371,48 @@ static inline void tide_timeline_follow_done(struct tide_timeline_follow *follow
   tide_fetch_sub(&follow->in_flight, 1u);
 }
 
-/* Has a thread listen for this timeline's values; NULL: the thread ends. The thread lives as long
- * as it is set. */
-void tide_timeline_set_watch(struct tide_timeline *timeline, struct tide_timeline_watch *watch);
 /* Returns the smallest awaited value; false: no waiter is queued. */
 bool tide_timeline_awaited(struct tide_timeline *timeline, uint64_t *out_value);
-/* Wakes the thread that listens. */
-void tide_timeline_watch_wake(struct tide_timeline_watch *watch);
-
-enum tide_await { TIDE_AWAIT_QUEUED, TIDE_AWAIT_REACHED, TIDE_AWAIT_FAILED };
-/* The variants for values that end one by one: see pending_value.h. */
-enum tide_await tide_pending_await_locked(struct tide_timeline *timeline, uint64_t value,
-                                          struct tide_node *node);
-bool tide_pending_forget_locked(struct tide_timeline *timeline, struct tide_node *node);
 /* Queues the node, to be fired when the value is reached or failed; or returns the state if it is
  * so already. */
 enum tide_await tide_timeline_await(struct tide_timeline *timeline, uint64_t value,
                                     struct tide_node *node);
-static inline enum tide_await tide_timeline_await_locked(struct tide_timeline *timeline,
-                                                         uint64_t value, struct tide_node *node) {
-  if (__builtin_expect(timeline->ends_singly, 0))
-    return tide_pending_await_locked(timeline, value, node);
+enum tide_await tide_timeline_await_backed(struct tide_timeline *timeline, uint64_t value,
+                                           struct tide_node *node);
+/* Queues the node in the timeline's own counter. */
+static inline enum tide_await tide_timeline_await_reached(struct tide_timeline *timeline,
+                                                          uint64_t value, struct tide_node *node) {
   if (timeline->reached.value >= value) return TIDE_AWAIT_REACHED;
   if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
   tide_counter_add(&timeline->reached, node, value);
   if (value < timeline->wake_at) timeline->wake_at = value;
   if (value < timeline->quiet_below) timeline->quiet_below = value;
-  if (__builtin_expect(timeline->is_watched, 0)) tide_timeline_watch_wake(timeline->watch);
   return TIDE_AWAIT_QUEUED;
+}
+static inline enum tide_await tide_timeline_await_locked(struct tide_timeline *timeline,
+                                                         uint64_t value, struct tide_node *node) {
+  if (__builtin_expect(timeline->is_backed, 0))
+    return tide_timeline_await_backed(timeline, value, node);
+  return tide_timeline_await_reached(timeline, value, node);
 }
 /* Queues the node for a value that is not promised, to be fired when the value is promised, reached
  * or failed. */
 void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t value,
                                         struct tide_node *node);
-/* Returns the failure of a value. Takes the guard if values end one by one. */
+/* Returns the failure of a value. Takes the guard if each value has a state of its own. */
 enum tide_status tide_timeline_failed_with(struct tide_timeline *timeline, uint64_t value);
 /* Returns the state of a value; without a lock below the lowest broken value. */
 enum tide_await tide_timeline_look(struct tide_timeline *timeline, uint64_t value);
+/* Returns the state of a value, under the guard. Failed: *out_status is the reason. */
+enum tide_await tide_timeline_look_locked(const struct tide_timeline *timeline, uint64_t value,
+                                          enum tide_status *out_status);
 /* Takes the node off. True: it will not fire. */
 bool tide_timeline_forget(struct tide_timeline *timeline, struct tide_node *node);
+bool tide_timeline_forget_backed(struct tide_timeline *timeline, struct tide_node *node);
 /* Does not raise wake_at: the next signal that finds no waiter does. */
 static inline bool tide_timeline_forget_locked(struct tide_timeline *timeline,
                                                struct tide_node *node) {
-  if (__builtin_expect(timeline->ends_singly, 0)) return tide_pending_forget_locked(timeline, node);
+  if (__builtin_expect(timeline->is_backed, 0)) return tide_timeline_forget_backed(timeline, node);
   return tide_counter_remove(&timeline->reached, node);
 }
 bool tide_timeline_forget_promise_locked(struct tide_timeline *timeline, struct tide_node *node);

@@ -30,10 +30,10 @@ static struct tide_wait_point *point_of(struct tide_timepoint *timepoint) {
  * `callbacks`, and every thread clears it, under the callbacks' lock. Cancel therefore holds that
  * lock while it takes the timeline's guard; with a guard held, a thread only tries the lock.
  *
- * Values that end one by one are simpler, and have their own kind of node. Their guard is the
- * context's own lock. Their waiters are queued at a pending value, which ends before its timeline
- * does. So under the guard the node's state suffices: while the node is queued the timeline exists,
- * and needs no reference. */
+ * A timepoint that its point adds (tide_timepoint_add_single) is simpler, and has its own kind of
+ * node. The guard is the context's own lock. The waiter is queued at a pending value, which ends
+ * before its timeline does. So under the guard the node's state suffices: while the node is queued
+ * the timeline exists, and needs no reference. */
 static inline bool is_single(const struct tide_point_waiter *waiter) {
   return waiter->node.kind == TIDE_NODE_SINGLE;
 }
@@ -69,12 +69,12 @@ bool tide_timepoint_fits(const struct tide_timepoint *timepoint, struct tide_con
 /* Initialises the fields that queuing the node does not write. `call` already lies in the location
  * of `fire`. */
 static inline struct tide_point_waiter *begin_waiter(struct tide_timepoint *timepoint,
-                                                     bool ends_singly) {
+                                                     enum tide_node_kind kind) {
   struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
   const struct tide_notifier *notifier = timepoint->notifier;
   waiter->node.status = TIDE_OK;
   waiter->node.state = TIDE_NODE_IDLE;
-  waiter->node.kind = ends_singly ? TIDE_NODE_SINGLE : TIDE_NODE_TIMEPOINT;
+  waiter->node.kind = (uint8_t)kind;
   waiter->node.own = notifier ? OWN_NOTIFIER(notifier->number) : 0;
   tide_store_release(&waiter->callbacks, (uintptr_t)timepoint->timeline->context | ADDED);
   return waiter;
@@ -85,19 +85,19 @@ static inline void take_callbacks_away(struct tide_point_waiter *waiter) {
 }
 
 /* Makes the call, after `callbacks` was cleared. */
-static inline void make_call(struct tide_timepoint *timepoint, bool ends_singly) {
+static inline void make_call(struct tide_timepoint *timepoint, bool single) {
   enum tide_status status = (enum tide_status)tide_waiter_of_timepoint(timepoint)->node.status;
-  if (!ends_singly) tide_point_let_go(point_of(timepoint));
+  if (!single) tide_point_let_go(point_of(timepoint));
   timepoint->call(timepoint, status);
 }
 
 /* Clears `callbacks` of a timepoint when its call begins. */
 static inline void end_registration(struct tide_deferred *deferred,
                                     struct tide_point_waiter *waiter) {
-  bool ends_singly = is_single(waiter);
-  if (!ends_singly) tide_lock_take(&deferred->lock, deferred->platform);
+  bool single = is_single(waiter);
+  if (!single) tide_lock_take(&deferred->lock, deferred->platform);
   take_callbacks_away(waiter);
-  if (!ends_singly) tide_lock_give(&deferred->lock);
+  if (!single) tide_lock_give(&deferred->lock);
 }
 
 static void run_callback(struct tide_deferred_call *call) {
@@ -121,13 +121,13 @@ static void queue_notified(struct tide_notifier *notifier, struct tide_deferred_
  * the queue. False: the call is queued. Unless the timepoint is a pending value's, the same
  * critical section clears `callbacks`. */
 static inline bool begin_calls(struct tide_deferred *deferred, struct tide_point_waiter *waiter,
-                               bool ends_singly) {
+                               bool single) {
   waiter->call.run = run_callback;
   tide_lock_take(&deferred->lock, deferred->platform);
   bool now = tide_deferred_enter(deferred, &waiter->call);
-  if (now && !ends_singly) take_callbacks_away(waiter);
+  if (now && !single) take_callbacks_away(waiter);
   tide_lock_give(&deferred->lock);
-  if (now && ends_singly) take_callbacks_away(waiter);
+  if (now && single) take_callbacks_away(waiter);
   return now;
 }
 
@@ -139,10 +139,10 @@ static inline bool make_or_queue_call(struct tide_deferred *deferred,
     queue_notified(notifier_of(deferred, waiter), &waiter->call);
     return is_running;
   }
-  bool ends_singly = is_single(waiter);
+  bool single = is_single(waiter);
   if (is_running) end_registration(deferred, waiter);
-  else if (!begin_calls(deferred, waiter, ends_singly)) return false;
-  make_call(timepoint_of(waiter), ends_singly);
+  else if (!begin_calls(deferred, waiter, single)) return false;
+  make_call(timepoint_of(waiter), single);
   return true;
 }
 
@@ -201,7 +201,7 @@ void tide_fired_run_begun(struct tide_fired *fired, struct tide_context *context
 
 enum tide_await tide_timepoint_add_single(struct tide_timepoint *timepoint) {
   struct tide_timeline *timeline = timepoint->timeline;
-  struct tide_point_waiter *waiter = begin_waiter(timepoint, true);
+  struct tide_point_waiter *waiter = begin_waiter(timepoint, TIDE_NODE_SINGLE);
   struct tide_pending_value *pending;
   enum tide_status status = TIDE_OK;
   enum tide_await state = tide_pending_look(timeline, timepoint->value, &status, &pending);
@@ -216,20 +216,11 @@ enum tide_await tide_timepoint_add_single(struct tide_timepoint *timepoint) {
 
 void tide_timepoint_call(struct tide_timepoint *timepoint) { make_due(timepoint); }
 
-static enum tide_status add_single(struct tide_timepoint *timepoint) {
-  struct tide_lock *guard = tide_timeline_lock(timepoint->timeline);
-  enum tide_await state = tide_timepoint_add_single(timepoint);
-  tide_lock_give(guard);
-  if (state != TIDE_AWAIT_QUEUED) make_due(timepoint);
-  return TIDE_OK;
-}
-
 enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   struct tide_timeline *timeline = timepoint->timeline;
   if (!timeline || !tide_timepoint_fits(timepoint, timeline->context)) return TIDE_INVALID;
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
-  if (timeline->ends_singly) return add_single(timepoint);
-  struct tide_point_waiter *waiter = begin_waiter(timepoint, false);
+  struct tide_point_waiter *waiter = begin_waiter(timepoint, TIDE_NODE_TIMEPOINT);
   enum tide_await state = tide_point_register(tide_point_of(waiter));
   if (state == TIDE_AWAIT_QUEUED) return TIDE_OK;
   waiter->node.state = TIDE_NODE_FIRED;

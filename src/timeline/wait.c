@@ -16,7 +16,7 @@
 
 /* Returns the state of a value without a lock: reached, failed, or neither yet. */
 static inline enum tide_await look_unlocked(struct tide_timeline *timeline, uint64_t value) {
-  if (__builtin_expect(timeline->ends_singly, 0)) return tide_timeline_look(timeline, value);
+  if (__builtin_expect(timeline->is_backed, 0)) return tide_timeline_look(timeline, value);
   if (tide_load_acquire(&timeline->reached.value) >= value) return TIDE_AWAIT_REACHED;
   if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
   return TIDE_AWAIT_QUEUED;
@@ -85,20 +85,24 @@ static __attribute__((noinline)) enum tide_status wait_long(struct tide_timeline
   return status;
 }
 
-/* Waits for a value, if values end one by one. */
-static __attribute__((noinline)) enum tide_status wait_single(struct tide_timeline *timeline,
+/* Waits for a value of a backing. */
+static __attribute__((noinline)) enum tide_status wait_backed(struct tide_timeline *timeline,
                                                               uint64_t value, uint64_t deadline) {
   enum tide_await state = tide_timeline_look(timeline, value);
   if (state == TIDE_AWAIT_REACHED) return report_seen(timeline, value);
   if (state == TIDE_AWAIT_FAILED) return tide_timeline_failed_with(timeline, value);
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
-  return deadline == TIDE_NOW ? TIDE_TIMEOUT : wait_long(timeline, value, deadline);
+  if (deadline != TIDE_NOW) return wait_long(timeline, value, deadline);
+  /* Without the guard, a value that is not promised looks like one that is. */
+  enum tide_status failed =
+      timeline->ops->look ? tide_timeline_failed_with(timeline, value) : TIDE_OK;
+  return failed ? failed : TIDE_TIMEOUT;
 }
 
 /* Slow paths are out of line, so that a wait that needs no sleep saves no registers. */
 enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t value,
                                     uint64_t deadline) {
-  if (__builtin_expect(timeline->ends_singly, 0)) return wait_single(timeline, value, deadline);
+  if (__builtin_expect(timeline->is_backed, 0)) return wait_backed(timeline, value, deadline);
   if (__builtin_expect(tide_load_acquire(&timeline->reached.value) >= value, 1))
     return __builtin_expect(tide_timeline_traced(timeline), 0) ? report_seen(timeline, value)
                                                                : TIDE_OK;
@@ -173,7 +177,8 @@ static uint32_t keep_one_each(struct tide_wait_any_set *set, bool all) {
       __builtin_prefetch(
           &tide_waiter_of(&points[place_of(set, points[i + AHEAD].timeline)])->first);
     struct tide_point_waiter *waiter = tide_waiter_of(&points[i]);
-    if (points[i].timeline->ends_singly) { /* each value may end in its own way */
+    const struct tide_timeline *timeline = points[i].timeline;
+    if (timeline->is_backed && timeline->ops->look) { /* each value may end in its own way */
       kept++;
       continue;
     }

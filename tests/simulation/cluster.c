@@ -45,7 +45,8 @@ struct machine {
   struct tide_device *device;
   struct tide_queue *queues[QUEUES];
   struct tide_pool *pool;
-  struct tide_timeline *lines[MACHINES][QUEUES]; /* its own, and mirrors */
+  struct tide_timeline *lines[MACHINES][QUEUES];    /* its own, and mirrors */
+  struct tide_timeline *progress[MACHINES][QUEUES]; /* of the queues; by_progress */
   struct tide_cluster *cluster;
   struct tide_cluster_collective *all;
   struct tide_work *out[OUT];
@@ -73,8 +74,9 @@ struct world {
   struct tide_clock *clock; /* a signalling thread tells itself what has been quiet for a while */
   uint32_t window;
   uint64_t silence;
-  bool leaves; /* all machines leave at the end */
-  int lost;    /* -1: none */
+  bool leaves;      /* all machines leave at the end */
+  bool by_progress; /* some waits are for the progress of a queue instead of its line */
+  int lost;         /* -1: none */
 };
 
 #define VIOLATION(w, ...)                                                                          \
@@ -269,6 +271,23 @@ static void open_collective(struct world *w, struct machine *m) {
   CHECK_OK(tide_cluster_collective_create(m->cluster, &params, &m->all));
 }
 
+/* The n-th operation of a queue signals its line = n, so its progress has the same values, unless
+ * an operation fails. */
+static void follow_queues(struct world *w, struct machine *m) {
+  char name[64];
+  for (uint32_t rank = 0; rank < w->machine_count; rank++)
+    for (uint32_t q = 0; q < QUEUES; q++) {
+      struct tide_timeline **progress = &m->progress[rank][q];
+      snprintf(name, sizeof name, "queue %u of machine %u", q, rank);
+      if (rank != m->rank) {
+        CHECK_OK(tide_cluster_follow(m->cluster, rank, name, progress));
+        continue;
+      }
+      *progress = tide_queue_progress(m->queues[q]);
+      CHECK_OK(tide_cluster_publish(m->cluster, name, *progress));
+    }
+}
+
 /* ---- the program ----------------------------------------------------------------------------- */
 
 static void draw_op(struct world *w) {
@@ -344,7 +363,10 @@ static void submit_next(struct world *w, struct machine *m) {
   snprintf(label, sizeof label, "o%u", index);
   for (uint32_t i = 0; i < op->wait_count; i++) {
     const struct op *on = &w->ops[op->waits[i]];
-    waits[i] = (struct tide_wait){m->lines[on->machine][on->queue], on->value};
+    bool is_read = op->reads == op->waits[i] + 1; /* its line publishes the buffer */
+    bool by_progress = w->by_progress && pick(w, 2) && !is_read;
+    struct tide_timeline *(*of)[QUEUES] = by_progress ? m->progress : m->lines;
+    waits[i] = (struct tide_wait){of[on->machine][on->queue], on->value};
     w->ahead += on->machine != m->rank && !on->started;
   }
   uint32_t wait_count = op->wait_count;
@@ -475,7 +497,7 @@ static void step(struct world *w, bool calm) {
   struct machine *m = &w->machines[pick(w, w->machine_count)];
   tide_clock_pass(w->clock, pick(w, 2000));
   if (!calm && w->op_count < OPS && pick(w, 3) == 0) {
-    if (pick(w, 10) == 0) {
+    if (!w->by_progress && pick(w, 10) == 0) { /* else a part takes two epochs */
       draw_parts(w);
     } else {
       draw_op(w);
@@ -573,7 +595,10 @@ static void close_machine(struct machine *m) {
   tide_cluster_collective_destroy(m->all);
   tide_cluster_destroy(m->cluster);
   for (uint32_t rank = 0; rank < m->world->machine_count; rank++)
-    for (uint32_t q = 0; q < QUEUES; q++) tide_timeline_release(m->lines[rank][q]);
+    for (uint32_t q = 0; q < QUEUES; q++) {
+      tide_timeline_release(m->lines[rank][q]);
+      if (rank != m->rank) tide_timeline_release(m->progress[rank][q]);
+    }
   for (uint32_t q = 0; q < QUEUES; q++) tide_queue_destroy(m->queues[q]);
   while (tide_device_settle(m->device, TIDE_NOW) != TIDE_OK) {
     take_work(m->world, m);
@@ -595,6 +620,9 @@ static void run(uint64_t seed) {
   for (uint32_t i = 0; i < w->machine_count; i++) open_machine(w, i);
   for (uint32_t i = 0; i < w->machine_count; i++) follow_lines(w, &w->machines[i]);
   for (uint32_t i = 0; i < w->machine_count; i++) open_collective(w, &w->machines[i]);
+  w->by_progress = seed % 4 == 0 && seed % 3 != 0; /* no operation fails */
+  for (uint32_t i = 0; i < w->machine_count && w->by_progress; i++)
+    follow_queues(w, &w->machines[i]);
   uint32_t dies_at = seed % 3 == 0 ? pick(w, 600) : UINT32_MAX;
   for (uint32_t i = 0; i < 600; i++) {
     step(w, false);
@@ -1111,6 +1139,119 @@ TEST(leaving_waits_for_a_held_operation) {
   expect_over();
 }
 
+/* Machine 1 follows the progress of machine 0's queue 0, which has one operation. */
+static struct tide_timeline *follow_queue(struct machine *m, struct machine *other) {
+  struct tide_timeline *mirror;
+  open_two();
+  settle();
+  begin_op(m, m->lines[0][0], 1, false);
+  CHECK_OK(tide_cluster_publish(m->cluster, "queue", tide_queue_progress(m->queues[0])));
+  CHECK_STATUS(tide_cluster_publish(m->cluster, "twice", tide_queue_progress(m->queues[0])),
+               TIDE_BUSY);
+  CHECK_OK(tide_cluster_follow(other->cluster, 0, "queue", &mirror));
+  settle();
+  return mirror;
+}
+
+/* A promise comes ahead with its frontier: behind a wait for it, one for the operation's signal is
+ * implied. */
+TEST(the_progress_of_a_queue_is_followed) {
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  struct tide_timeline *mirror = follow_queue(m, other);
+  struct tide_record_info info;
+  struct tide_context_stats stats;
+  struct tide_wait on_queue = {mirror, 1}, on_line = {other->lines[0][0], 1};
+  struct tide_operation first = {.waits = &on_queue, .wait_count = 1};
+  struct tide_operation second = {.waits = &on_line, .wait_count = 1};
+  struct tide_wait on_next = {mirror, 2};
+  struct tide_operation third = {.waits = &on_next, .wait_count = 1};
+  CHECK_OK(tide_queue_submit(other->queues[0], &first, NULL, NULL));
+  CHECK_OK(tide_queue_submit(other->queues[0], &second, NULL, NULL));
+  tide_context_stats(other->context, &stats);
+  CHECK_EQ_U64(stats.waits_issued, 1);
+  CHECK_EQ_U64(stats.waits_elided, 1);
+  CHECK_EQ_U64(world.elided, 1);
+  begin_op(m, m->lines[0][0], 2, false);
+  settle();
+  CHECK_OK(tide_queue_submit(other->queues[0], &third, NULL, NULL));
+  tide_context_stats(other->context, &stats);
+  CHECK_EQ_U64(stats.held, 0); /* it is promised already */
+  CHECK_STATUS(tide_timeline_wait(mirror, 1, TIDE_NOW), TIDE_TIMEOUT);
+  finish_and_settle(m);
+  CHECK_OK(tide_timeline_wait(mirror, 1, TIDE_NOW));
+  take_work(&world, m);
+  finish_and_settle(m);
+  CHECK_OK(tide_timeline_frontier_at(mirror, 1, NULL, &info));
+  CHECK(info.axis == tide_queue_axis(m->queues[0]) && info.epoch == 1);
+  CHECK_OK(tide_timeline_wait(tide_queue_progress(other->queues[0]), 3, TIDE_NOW));
+  tide_timeline_release(mirror);
+  leave_both();
+  expect_over();
+}
+
+/* An operation that nothing follows but its queue's progress, and one that is held. */
+TEST(leaving_waits_for_a_followed_queue) {
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  struct tide_timeline *mirror = follow_queue(m, other);
+  struct tide_wait wait = {.timeline = m->lines[1][0], .value = 1};
+  struct tide_operation held = {.waits = &wait, .wait_count = 1};
+  CHECK_OK(tide_queue_submit(m->queues[0], &held, NULL, NULL));
+  tide_cluster_begin_leave(m->cluster);
+  settle();
+  finish_and_settle(m);
+  CHECK(m->cluster->phase == TIDE_CLUSTER_LEAVING);
+  CHECK_OK(tide_timeline_signal_external(other->lines[1][0], 1));
+  settle();
+  CHECK(m->cluster->phase == TIDE_CLUSTER_SAID_BYE);
+  CHECK_EQ_U64(tide_timeline_query(mirror), 2);
+  tide_cluster_begin_leave(other->cluster);
+  settle();
+  tide_timeline_release(mirror);
+  expect_over();
+}
+
+/* A held operation that is cancelled brings no progress, and holds up no leaving. */
+TEST(a_cancelled_operation_is_no_progress) {
+  uint64_t sequence;
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  struct tide_timeline *mirror = follow_queue(m, other), *never;
+  CHECK_OK(tide_timeline_create(m->context, NULL, &never));
+  struct tide_wait wait = {.timeline = never, .value = 1};
+  struct tide_operation held = {.waits = &wait, .wait_count = 1};
+  CHECK_OK(tide_queue_submit(m->queues[0], &held, &sequence, NULL));
+  finish_and_settle(m);
+  leave_both();
+  CHECK(m->cluster->phase == TIDE_CLUSTER_LEAVING);
+  CHECK_OK(tide_queue_cancel(m->queues[0], sequence));
+  settle();
+  CHECK_EQ_U64(tide_timeline_query(mirror), 1);
+  CHECK_STATUS(tide_timeline_wait(mirror, 2, TIDE_NOW), TIDE_CANCELLED);
+  tide_timeline_release(mirror);
+  tide_timeline_destroy(never);
+  expect_over();
+}
+
+TEST(a_followed_queue_that_ends_fails_the_rest) {
+  struct tide_queue *queue;
+  struct tide_timeline *mirror;
+  open_two();
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  CHECK_OK(tide_queue_create(m->device, NULL, &queue));
+  CHECK_OK(tide_queue_submit(queue, &(struct tide_operation){.label = NULL}, NULL, NULL));
+  CHECK_OK(tide_cluster_publish(m->cluster, "queue", tide_queue_progress(queue)));
+  CHECK_OK(tide_cluster_follow(other->cluster, 0, "queue", &mirror));
+  settle();
+  CHECK_OK(tide_timeline_wait(mirror, 1, TIDE_NOW));
+  CHECK_STATUS(tide_timeline_wait(mirror, 2, TIDE_NOW), TIDE_TIMEOUT);
+  tide_queue_destroy(queue);
+  settle();
+  CHECK_STATUS(tide_timeline_wait(mirror, 2, TIDE_NOW), TIDE_CANCELLED);
+  CHECK_OK(tide_timeline_wait(mirror, 1, TIDE_NOW));
+  tide_timeline_release(mirror);
+  leave_both();
+  expect_over();
+}
+
 /* A member that has said BYE owes nothing; what it cannot acknowledge any more holds up nobody. */
 TEST(a_member_that_dies_after_its_bye_is_no_loss) {
   open_two();
@@ -1154,6 +1295,8 @@ TEST(a_collective_may_come_back) {
   struct machine *m = &world.machines[0], *other = &world.machines[1];
   struct tide_collective *both;
   CHECK_OK(tide_collective_create(m->queues, QUEUES, NULL, &both));
+  CHECK_STATUS(tide_cluster_publish(m->cluster, "both", tide_collective_progress(both)),
+               TIDE_DENIED);
   settle();
   uint32_t index = world.op_count++;
   struct tide_operation part = {.body = &body, TIDE_ARGUMENTS(index)};
@@ -1709,4 +1852,7 @@ TEST_MAIN(CASE(random_programs_over_a_simulated_transport), CASE(a_silent_neighb
           CASE(a_failure_with_odd_words_is_no_loss), CASE(a_collective_may_come_back),
           CASE(a_diagnosis_names_who_is_silent), CASE(a_diagnosis_says_what_is_not_told),
           CASE(a_follower_that_stops_costs_a_window), CASE(a_closed_axis_is_told_and_forgotten),
-          CASE(axes_of_gone_queues_are_forgotten), CASE(what_is_released_is_followed_no_more))
+          CASE(axes_of_gone_queues_are_forgotten), CASE(what_is_released_is_followed_no_more),
+          CASE(the_progress_of_a_queue_is_followed), CASE(leaving_waits_for_a_followed_queue),
+          CASE(a_cancelled_operation_is_no_progress),
+          CASE(a_followed_queue_that_ends_fails_the_rest))

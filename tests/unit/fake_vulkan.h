@@ -278,13 +278,13 @@ static void VKAPI_CALL fake_GetPhysicalDeviceFeatures2(VkPhysicalDevice device,
 /* Never called for an adopted device. */
 static void VKAPI_CALL fake_unexpected(void) { FAIL("a call that no test here needs"); }
 
-static PFN_vkVoidFunction fake_find(const char *name);
+static PFN_vkVoidFunction fake_find_call(const char *name);
 static PFN_vkVoidFunction VKAPI_CALL fake_GetDeviceProcAddr(VkDevice device, const char *name) {
   (void)device;
-  return fake_find(name);
+  return fake_find_call(name);
 }
 
-static PFN_vkVoidFunction fake_find(const char *name) {
+static PFN_vkVoidFunction fake_find_call(const char *name) {
 #define ROW(name)                                                                                  \
   { "vk" #name, (PFN_vkVoidFunction)fake_##name }
   static const struct {
@@ -319,7 +319,7 @@ static PFN_vkVoidFunction fake_find(const char *name) {
 
 static PFN_vkVoidFunction VKAPI_CALL fake_get_proc(VkInstance instance, const char *name) {
   (void)instance;
-  return fake_find(name);
+  return fake_find_call(name);
 }
 
 /* ---- the test's side ----------------------------------------------------------------------- */

@@ -271,16 +271,60 @@ static void consume(void) {
   leave(&m);
 }
 
-TEST(a_consumer_is_queued_before_its_producer_runs) {
-  open_case();
-  pid_t first = begin(0, produce), second = begin(1, consume);
-  end_well(0, first);
-  end_well(1, second);
+static void expect_sums(void) {
   for (uint32_t block = 0; block < BLOCKS; block++) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < BLOCK; i++) sum = mix(sum, byte_of(block, i));
     CHECK_EQ_U64(common->sums[block], sum);
   }
+}
+
+TEST(a_consumer_is_queued_before_its_producer_runs) {
+  open_case();
+  pid_t first = begin(0, produce), second = begin(1, consume);
+  end_well(0, first);
+  end_well(1, second);
+  expect_sums();
+  close_case();
+}
+
+/* Neither signals: the consumer waits for the producer's queue, and the producer for the
+ * consumer's.
+ */
+static void produce_without_signals(void) {
+  struct member m;
+  struct tide_queue *writer;
+  blocks = map(memory, BLOCKS * BLOCK);
+  join(&m, 2);
+  NEED_OK(tide_queue_create(m.cpu, NULL, &writer));
+  NEED_OK(tide_cluster_publish(m.cluster, "writer", tide_queue_progress(writer)));
+  struct tide_timeline *summer = follow(&m, 1, "summer");
+  for (uint32_t i = 0; i < BLOCKS; i++)
+    submit(writer, &(struct tide_operation){.body = &writes, TIDE_ARGUMENTS(i)});
+  NEED_OK(tide_timeline_wait(summer, BLOCKS, soon(&m)));
+  leave(&m);
+}
+
+static void consume_without_signals(void) {
+  struct member m;
+  struct tide_queue *summer;
+  blocks = map(memory, BLOCKS * BLOCK);
+  join(&m, 2);
+  NEED_OK(tide_queue_create(m.cpu, NULL, &summer));
+  NEED_OK(tide_cluster_publish(m.cluster, "summer", tide_queue_progress(summer)));
+  struct tide_timeline *writer = follow(&m, 0, "writer");
+  for (uint32_t i = 0; i < BLOCKS; i++)
+    submit(summer,
+           &(struct tide_operation){.body = &sums, TIDE_ARGUMENTS(i), TIDE_WAITS({writer, i + 1})});
+  leave(&m); /* not before its queue is over */
+}
+
+TEST(a_queue_is_followed) {
+  open_case();
+  pid_t first = begin(0, produce_without_signals), second = begin(1, consume_without_signals);
+  end_well(0, first);
+  end_well(1, second);
+  expect_sums();
   close_case();
 }
 
@@ -952,7 +996,7 @@ TEST(four_processes_do_one_thing_together) {
   close_case();
 }
 
-TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs),
+TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs), CASE(a_queue_is_followed),
           CASE(four_processes_do_one_thing_together), CASE(frames_go_through_a_small_pool),
           CASE(a_killed_reader_keeps_the_memory), CASE(a_killed_writer_fails_its_reader),
           CASE(no_message_goes_through_a_third), CASE(a_killed_member_is_named),

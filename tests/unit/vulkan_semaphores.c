@@ -237,13 +237,19 @@ static void refuse_once(uint32_t *what) {
 TEST(a_refused_recording_leaves_its_barrier) { refuse_once(&fake_vulkan.refuse_begins); }
 TEST(a_refused_submission_leaves_its_barrier) { refuse_once(&fake_vulkan.refuse_submits); }
 
-TEST(an_operation_must_not_signal_an_import) {
+TEST(only_the_semaphore_signals_an_import) {
   open_fake();
   VkSemaphore semaphore = fake_semaphore_make(0);
-  struct tide_timeline *drawn = import(semaphore), *never = make_line();
-  submit(cpu_queue, &on_cpu, never, 1, drawn, 5); /* held, and 5 is reserved */
+  struct tide_timeline *drawn = import(semaphore);
+  const struct tide_signal signal = {.timeline = drawn, .value = 5};
+  const struct tide_operation operation = {.signals = &signal, .signal_count = 1};
+  CHECK_STATUS(tide_queue_submit(cpu_queue, &operation, NULL, &diag), TIDE_DENIED);
+  CHECK_EQ_STR(diag.text, "timeline 'drawn' is signalled by its semaphore alone");
+  CHECK_STATUS(tide_timeline_signal_external(drawn, 5), TIDE_DENIED);
+  tide_timeline_fail(drawn, TIDE_FAILED);
+  CHECK_OK(tide_timeline_status(drawn));
   fake_signal(semaphore, 6);
-  CHECK_STATUS(reach(drawn, 1), TIDE_VALUE);
+  CHECK_OK(reach(drawn, 1));
   tide_context_destroy(context);
 }
 
@@ -712,14 +718,14 @@ TEST_MAIN(CASE(an_import_follows_its_semaphore), CASE(every_waiter_is_heard),
           CASE(an_idle_import_is_idle), CASE(an_earlier_waiter_is_heard),
           CASE(each_value_orders_memory), CASE(an_import_orders_memory),
           CASE(an_empty_submission_orders_memory), CASE(a_refused_recording_leaves_its_barrier),
-          CASE(a_refused_submission_leaves_its_barrier),
-          CASE(an_operation_must_not_signal_an_import), CASE(a_release_ends_an_import),
-          CASE(the_device_ends_an_import), CASE(a_loss_fails_an_import),
-          CASE(an_idle_import_is_told_of_a_loss), CASE(the_context_ends_an_import),
-          CASE(readers_do_not_disturb_each_other), CASE(an_export_signals_its_semaphore),
-          CASE(a_failure_signals_too), CASE(exports_go_up), CASE(wrong_exports),
-          CASE(a_failed_signal_loses_the_device), CASE(a_loss_is_noticed_by_a_call),
-          CASE(the_highest_value_is_refused), CASE(a_refused_signal_is_repeated),
-          CASE(a_close_signals), CASE(the_end_of_a_context_signals), CASE(a_loss_signals),
-          CASE(exports_from_many_threads), CASE(a_close_meets_signals),
-          CASE(every_allocation_may_fail), CASE(a_real_chain), CASE(real_semaphores_by_the_host))
+          CASE(a_refused_submission_leaves_its_barrier), CASE(only_the_semaphore_signals_an_import),
+          CASE(a_release_ends_an_import), CASE(the_device_ends_an_import),
+          CASE(a_loss_fails_an_import), CASE(an_idle_import_is_told_of_a_loss),
+          CASE(the_context_ends_an_import), CASE(readers_do_not_disturb_each_other),
+          CASE(an_export_signals_its_semaphore), CASE(a_failure_signals_too), CASE(exports_go_up),
+          CASE(wrong_exports), CASE(a_failed_signal_loses_the_device),
+          CASE(a_loss_is_noticed_by_a_call), CASE(the_highest_value_is_refused),
+          CASE(a_refused_signal_is_repeated), CASE(a_close_signals),
+          CASE(the_end_of_a_context_signals), CASE(a_loss_signals), CASE(exports_from_many_threads),
+          CASE(a_close_meets_signals), CASE(every_allocation_may_fail), CASE(a_real_chain),
+          CASE(real_semaphores_by_the_host))
