@@ -716,6 +716,44 @@ TEST(strangers_hold_up_nobody) {
   close_case();
 }
 
+/* Listens at the path, and answers a visitor's hello: with odd bytes, another version, a member
+ * without a name, or what a visitor sends. */
+static void answer_hello(int listener, int how) {
+  char bytes[512] = "220 ready\r\n";
+  int visitor = accept(listener, NULL, NULL);
+  CHECK(visitor >= 0);
+  ssize_t size = how ? recv(visitor, bytes, sizeof bytes, 0) : 11;
+  CHECK(size > 0);
+  if (how == 1) bytes[8]++;                                  /* the version */
+  if (how == 2) bytes[12] = 2, bytes[16] = 0, bytes[40] = 0; /* MEMBER 0 */
+  CHECK(send(visitor, bytes, (size_t)size, 0) == size);
+  close(visitor);
+}
+
+TEST(what_is_no_rank_0_is_named) {
+  static const char *const why[] = {
+      ": no session meets there: 11 bytes that are no message of a meeting",
+      ": no session meets there: another version of the library: messages of version 1 were "
+      "expected, one of version 2 has come",
+      ": no session meets there: rank 0 tells of rank 0 without its name",
+      ": no session meets there: rank 0 sends a message that is not its to send"};
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  open_case();
+  snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+  int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  CHECK(listener >= 0 && bind(listener, (const struct sockaddr *)&address, sizeof address) == 0);
+  CHECK(listen(listener, 4) == 0);
+  for (int how = 0; how < 4; how++) {
+    pid_t visitor = begin_meeting(1, 1, 2, 50000, TIDE_DENIED);
+    answer_hello(listener, how);
+    end_well(1, visitor);
+    if (!ends_with(1, why[how])) FAIL("%d: %s", how, common->text[1]);
+  }
+  close(listener);
+  CHECK(unlink(path) == 0);
+  close_case();
+}
+
 TEST(a_session_comes_first) {
   struct tide_context *context;
   struct tide_device *cpu;
@@ -1003,4 +1041,5 @@ TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs), CASE(a_queue_is_f
           CASE(a_stopped_member_is_named), CASE(a_member_that_does_not_leave_is_named),
           CASE(a_member_that_leaves_is_no_loss), CASE(leaving_has_a_deadline),
           CASE(who_is_missing_is_said), CASE(who_does_not_fit_is_refused),
-          CASE(strangers_hold_up_nobody), CASE(a_session_comes_first), CASE(one_member_alone))
+          CASE(strangers_hold_up_nobody), CASE(what_is_no_rank_0_is_named),
+          CASE(a_session_comes_first), CASE(one_member_alone))
