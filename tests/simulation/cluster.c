@@ -1325,7 +1325,7 @@ TEST(a_collective_may_come_back) {
 }
 
 /* A signal that precedes the request of a promise is told behind it, if the promise was asked for
- * first: whoever waits for the signal finds the promise. */
+ * first: a waiter for the signal finds the promise. */
 TEST(first_states_are_told_in_the_order_of_their_requests) {
   static const char *const names[] = {"promised", "ready"};
   struct tide_timeline *lines[2];
