@@ -224,6 +224,8 @@ void tide_cluster_free_far_axis(struct tide_cluster *cluster, struct tide_far_ax
 /* Notes that another member's axis is closed: all its epochs have finished. False: no memory. */
 bool tide_cluster_close_axis(struct tide_cluster *cluster, tide_axis axis,
                              struct tide_fired *fired);
+/* Puts a follower, which does not know the newest state, behind what its member is to be told. */
+void tide_cluster_put_in_line(struct tide_cluster *cluster, struct tide_follower *follower);
 /* Sends the message that the writer holds. */
 void tide_cluster_send(struct tide_cluster *cluster, uint32_t to);
 /* Returns the followed timeline of a mirror; NULL: it is not followed. */

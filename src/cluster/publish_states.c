@@ -97,7 +97,7 @@ void tide_cluster_free_axis(struct tide_cluster *cluster, struct tide_followed_a
 
 /* ---- to followers --------------------------------------------------------------------- */
 
-static void put_in_line(struct tide_cluster *cluster, struct tide_follower *follower) {
+void tide_cluster_put_in_line(struct tide_cluster *cluster, struct tide_follower *follower) {
   struct tide_member *member = &cluster->members[follower->rank];
   if (follower->is_untold || member->is_gone) return;
   follower->is_untold = true;
@@ -124,7 +124,7 @@ static void tell_follower(struct tide_cluster *cluster, struct tide_follower *fo
   cluster->members[follower->rank].in_flight++;
   tide_cluster_send(cluster, follower->rank);
   if (tide_cluster_traced(cluster) && !subject->is_axis) tide_cluster_trace_sent(cluster, follower);
-  if (!is_all) put_in_line(cluster, follower);
+  if (!is_all) tide_cluster_put_in_line(cluster, follower);
 }
 
 /* Frees a closed axis once all followers know that it is. */
@@ -160,7 +160,8 @@ static void take_change(struct tide_cluster *cluster, struct tide_subject *subje
   /* Before the state is read. An exchange: axis_advanced looks at both words in the other order. */
   (void)tide_exchange(&subject->has_changed, 0u);
   if (subject->is_axis) look_at_axis(cluster, tide_followed_axis_of(subject));
-  for (struct tide_follower *at = subject->followers; at; at = at->next) put_in_line(cluster, at);
+  for (struct tide_follower *at = subject->followers; at; at = at->next)
+    tide_cluster_put_in_line(cluster, at);
 }
 
 /* Takes the changed subjects, in the order of their changes: a follower hears of a promise before

@@ -28,7 +28,10 @@ static bool add_follower(struct tide_subject *subject, uint32_t rank, uint32_t n
   subject->followers = follower;
   if (subject->is_ignored) tide_store_release(&subject->has_changed, 0u);
   subject->is_ignored = false;
-  tide_subject_change(subject);
+  /* A timeline's first state keeps the place of its request: one that was asked for later may be
+   * among the changed subjects already. */
+  if (subject->is_axis) tide_subject_change(subject);
+  else tide_cluster_put_in_line(cluster, follower);
   return true;
 }
 

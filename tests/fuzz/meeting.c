@@ -25,7 +25,7 @@ static void check_refusal(enum tide_status status, const struct tide_diag *diag)
   check_line(diag->text, sizeof diag->text);
 }
 
-/* What rank 0 does with it. `number` stands for the connection that it came by. */
+/* Judges a hello as rank 0; `number` stands for the connection that it came by. */
 static void be_host(struct tide_meeting *meeting, const struct tide_greeting *greeting, int number,
                     struct tide_diag *diag) {
   enum tide_status status = tide_greeting_judge_hello(greeting, meeting, diag);
@@ -41,7 +41,7 @@ static void be_host(struct tide_meeting *meeting, const struct tide_greeting *gr
   memcpy(met->name, greeting->text, sizeof met->name - 1);
 }
 
-/* What another one does with it; the descriptors are numbers that no other message has. */
+/* Takes a member in as a visitor; the descriptors are numbers that no other message has. */
 static void be_visitor(struct tide_meeting *meeting, const struct tide_greeting *greeting,
                        unsigned count, int first, struct tide_diag *diag) {
   static struct tide_meeting before;

@@ -1324,6 +1324,41 @@ TEST(a_collective_may_come_back) {
   close_two();
 }
 
+/* A signal that precedes the request of a promise is told behind it, if the promise was asked for
+ * first: a waiter for the signal finds the promise. */
+TEST(first_states_are_told_in_the_order_of_their_requests) {
+  static const char *const names[] = {"promised", "ready"};
+  struct tide_timeline *lines[2];
+  struct tide_message_writer writer;
+  open_two();
+  struct machine *m = &world.machines[0];
+  for (uint32_t i = 0; i < 2; i++) {
+    CHECK_OK(tide_timeline_create(
+        m->context, TIDE_PARAMS(tide_timeline_params, .scope = TIDE_SCOPE_SYSTEM), &lines[i]));
+  }
+  CHECK_OK(tide_cluster_publish(m->cluster, names[0], lines[0]));
+  begin_op(m, lines[0], 1, false);
+  settle();
+  CHECK_OK(tide_cluster_publish(m->cluster, names[1], lines[1])); /* a change, not looked at yet */
+  CHECK_OK(tide_timeline_signal_external(lines[1], 1));
+  CHECK(m->awake && !world.packets);
+  for (uint32_t i = 0; i < 2; i++) {
+    tide_message_follow(&writer, 42, 3 + i, names[i]);
+    tide_cluster_receive(m->cluster, 1, writer.bytes, writer.size);
+  }
+  tide_cluster_tell(m->cluster);
+  for (uint32_t i = 0; i < 2; i++) {
+    static struct tide_message message;
+    CHECK(i < world.packets);
+    CHECK_OK(tide_message_read(world.net[i].bytes, world.net[i].size, &message, NULL));
+    CHECK_EQ_U64(message.kind, TIDE_MESSAGE_STATE);
+    CHECK_EQ_U64(message.number, 3 + i);
+  }
+  while (world.packets) drop_packet(&world, 0);
+  for (uint32_t i = 0; i < 2; i++) tide_timeline_release(lines[i]);
+  close_two();
+}
+
 static uint64_t ends_heard;
 static void hear_end(struct tide_node *node, enum tide_status status) {
   (void)node;
@@ -1851,8 +1886,9 @@ TEST_MAIN(CASE(random_programs_over_a_simulated_transport), CASE(a_silent_neighb
           CASE(a_member_that_dies_after_its_bye_is_no_loss),
           CASE(a_failure_with_odd_words_is_no_loss), CASE(a_collective_may_come_back),
           CASE(a_diagnosis_names_who_is_silent), CASE(a_diagnosis_says_what_is_not_told),
-          CASE(a_follower_that_stops_costs_a_window), CASE(a_closed_axis_is_told_and_forgotten),
-          CASE(axes_of_gone_queues_are_forgotten), CASE(what_is_released_is_followed_no_more),
-          CASE(the_progress_of_a_queue_is_followed), CASE(leaving_waits_for_a_followed_queue),
-          CASE(a_cancelled_operation_is_no_progress),
+          CASE(a_follower_that_stops_costs_a_window),
+          CASE(first_states_are_told_in_the_order_of_their_requests),
+          CASE(a_closed_axis_is_told_and_forgotten), CASE(axes_of_gone_queues_are_forgotten),
+          CASE(what_is_released_is_followed_no_more), CASE(the_progress_of_a_queue_is_followed),
+          CASE(leaving_waits_for_a_followed_queue), CASE(a_cancelled_operation_is_no_progress),
           CASE(a_followed_queue_that_ends_fails_the_rest))

@@ -219,13 +219,13 @@ static void produce(void) {
   struct tide_queue *first, *writer, *checker;
   blocks = map(memory, BLOCKS * BLOCK);
   join(&m, 2);
-  struct tide_timeline *written = publish(&m, "written"), *checked = publish(&m, "checked"),
-                       *ready = publish(&m, "ready"), *go;
-  struct tide_timeline *summed = follow(&m, 1, "summed");
+  struct tide_timeline *written = publish(&m, "written"), *checked = publish(&m, "checked"), *go;
+  struct tide_timeline *summed = follow(&m, 1, "summed"), *asked = follow(&m, 1, "asked");
   NEED_OK(tide_timeline_create(m.context, NULL, &go));
   NEED_OK(tide_queue_create(m.cpu, NULL, &first));
   NEED_OK(tide_queue_create(m.cpu, NULL, &writer));
   NEED_OK(tide_queue_create(m.cpu, NULL, &checker));
+  NEED_OK(tide_timeline_wait(asked, 1, soon(&m)));
   submit(first, &(struct tide_operation){.body = &gate, TIDE_SIGNALS(TIDE_SIGNAL(go, 1))});
   for (uint32_t i = 0; i < BLOCKS; i++) {
     submit(writer, &(struct tide_operation){.body = &writes,
@@ -235,7 +235,8 @@ static void produce(void) {
     submit(checker, &(struct tide_operation){TIDE_WAITS({written, i + 1}),
                                              TIDE_SIGNALS(TIDE_SIGNAL(checked, i + 1))});
   }
-  NEED_OK(tide_timeline_signal_external(ready, 1));
+  /* A timeline that has a change untold keeps its place among them: so `ready` has none before. */
+  NEED_OK(tide_timeline_signal_external(publish(&m, "ready"), 1));
   NEED_OK(tide_timeline_wait(summed, BLOCKS, soon(&m)));
   NEED_STATUS(tide_timeline_signal_external(summed, BLOCKS + 1), TIDE_DENIED);
   leave(&m);
@@ -251,6 +252,7 @@ static void consume(void) {
   struct tide_timeline *written = follow(&m, 0, "written"), *checked = follow(&m, 0, "checked"),
                        *ready = follow(&m, 0, "ready");
   struct tide_timeline *summed = publish(&m, "summed");
+  NEED_OK(tide_timeline_signal_external(publish(&m, "asked"), 1)); /* comes behind the requests */
   NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
   NEED_OK(tide_timeline_wait(ready, 1, soon(&m)));
   tide_context_stats(m.context, &before);
@@ -716,6 +718,45 @@ TEST(strangers_hold_up_nobody) {
   close_case();
 }
 
+/* Listens at the path, and answers a visitor's hello: with odd bytes, another version, a member
+ * without a name, or what a visitor sends. */
+static void answer_hello(int listener, int how) {
+  char bytes[512];
+  int visitor = accept(listener, NULL, NULL);
+  CHECK(visitor >= 0);
+  ssize_t size = recv(visitor, bytes, sizeof bytes, 0);
+  CHECK(size > 11);
+  if (how == 0) size = 11;
+  if (how == 1) bytes[8]++;                                  /* the version */
+  if (how == 2) bytes[12] = 2, bytes[16] = 0, bytes[40] = 0; /* MEMBER 0 */
+  CHECK(send(visitor, bytes, (size_t)size, 0) == size);
+  close(visitor);
+}
+
+TEST(what_is_no_rank_0_is_named) {
+  static const char *const why[] = {
+      ": no session meets there: 11 bytes that are no message of a meeting",
+      ": no session meets there: another version of the library: messages of version 1 were "
+      "expected, one of version 2 has come",
+      ": no session meets there: rank 0 tells of rank 0 without its name",
+      ": no session meets there: rank 0 sends a message that is not its to send"};
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  open_case();
+  snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+  int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  CHECK(listener >= 0 && bind(listener, (const struct sockaddr *)&address, sizeof address) == 0);
+  CHECK(listen(listener, 4) == 0);
+  for (int how = 0; how < 4; how++) {
+    pid_t visitor = begin_meeting(1, 1, 2, 50000, TIDE_DENIED);
+    answer_hello(listener, how);
+    end_well(1, visitor);
+    if (!ends_with(1, why[how])) FAIL("%d: %s", how, common->text[1]);
+  }
+  close(listener);
+  CHECK(unlink(path) == 0);
+  close_case();
+}
+
 TEST(a_session_comes_first) {
   struct tide_context *context;
   struct tide_device *cpu;
@@ -1003,4 +1044,5 @@ TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs), CASE(a_queue_is_f
           CASE(a_stopped_member_is_named), CASE(a_member_that_does_not_leave_is_named),
           CASE(a_member_that_leaves_is_no_loss), CASE(leaving_has_a_deadline),
           CASE(who_is_missing_is_said), CASE(who_does_not_fit_is_refused),
-          CASE(strangers_hold_up_nobody), CASE(a_session_comes_first), CASE(one_member_alone))
+          CASE(strangers_hold_up_nobody), CASE(what_is_no_rank_0_is_named),
+          CASE(a_session_comes_first), CASE(one_member_alone))
