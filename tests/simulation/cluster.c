@@ -1154,6 +1154,19 @@ TEST(a_member_that_has_left_may_be_silent) {
   expect_over();
 }
 
+/* It waits for the other one, which works on and has nothing to tell. */
+TEST(a_member_that_has_left_gets_beats) {
+  open_watched();
+  tide_cluster_begin_leave(world.machines[0].cluster);
+  settle();
+  CHECK(world.machines[0].cluster->phase == TIDE_CLUSTER_SAID_BYE);
+  for (int i = 0; i < 40; i++) beat(true, true);
+  CHECK(!tide_cluster_lost(world.machines[0].cluster, NULL));
+  tide_cluster_begin_leave(world.machines[1].cluster);
+  settle();
+  expect_over();
+}
+
 /* ---- collectives ---------------------------------------------------------------------------- */
 
 static void submit_part(uint32_t rank, uint64_t kind, uint64_t expected) {
@@ -1517,7 +1530,8 @@ TEST(a_buffer_is_told_anew) {
 
 TEST_MAIN(CASE(random_programs_over_a_simulated_transport), CASE(a_silent_neighbour_is_lost),
           CASE(a_machine_that_slept_itself_judges_nobody),
-          CASE(a_member_that_has_left_may_be_silent), CASE(a_collective_ends_when_all_parts_have),
+          CASE(a_member_that_has_left_may_be_silent),
+          CASE(a_member_that_has_left_gets_beats), CASE(a_collective_ends_when_all_parts_have),
           CASE(parts_of_two_kinds_fail), CASE(a_part_that_does_not_arrive_fails_all),
           CASE(a_collective_has_a_depth_and_a_name), CASE(a_buffer_is_reused_once_it_has_been_read),
           CASE(a_read_names_what_is_there), CASE(an_export_names_what_is_there),
