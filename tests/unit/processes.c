@@ -823,6 +823,56 @@ TEST(frames_go_through_a_small_pool) {
   close_case();
 }
 
+/* The second chunk of the pool is exported first. */
+static void send_backwards(void) {
+  struct member m;
+  struct tide_queue *queue;
+  struct tide_buffer *buffers[IN_MEMORY];
+  join(&m, 2);
+  struct tide_pool *pool = open_pool(&m);
+  struct tide_timeline *filled = publish(&m, "filled"), *read = follow(&m, 1, "read");
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  for (uint32_t i = 0; i < IN_MEMORY; i++)
+    NEED_OK(tide_queue_alloc(queue, pool, FRAME, "frame", &buffers[i]));
+  for (uint32_t number = 1; number <= IN_MEMORY; number++) {
+    struct tide_buffer *buffer = buffers[IN_MEMORY - number];
+    struct frame frame = {tide_buffer_data(buffer), number};
+    NEED_OK(tide_cluster_export(m.cluster, buffer, filled, number, read, number));
+    submit(queue, &(struct tide_operation){.body = &fills,
+                                           TIDE_ARGUMENTS(frame),
+                                           TIDE_USES({.buffer = buffer, .access = TIDE_WRITE}),
+                                           TIDE_SIGNALS(TIDE_SIGNAL(filled, number))});
+    tide_queue_free(queue, buffer);
+  }
+  NEED_OK(tide_timeline_wait(read, IN_MEMORY, soon(&m)));
+  leave(&m);
+}
+
+static void read_backwards(void) {
+  struct member m;
+  struct tide_queue *queue;
+  join(&m, 2);
+  reading = m.cluster;
+  frames = follow(&m, 0, "filled");
+  struct tide_timeline *read = publish(&m, "read");
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  for (uint32_t i = 1; i <= IN_MEMORY; i++)
+    submit(queue, &(struct tide_operation){.body = &reads,
+                                           TIDE_ARGUMENTS(i),
+                                           TIDE_WAITS({frames, i}),
+                                           TIDE_SIGNALS(TIDE_SIGNAL(read, i))});
+  NEED_OK(tide_timeline_wait(read, IN_MEMORY, soon(&m)));
+  leave(&m);
+}
+
+TEST(chunks_come_in_the_order_of_their_exports) {
+  open_case();
+  pid_t first = begin(0, send_backwards), second = begin(1, read_backwards);
+  end_well(0, first);
+  end_well(1, second);
+  close_case();
+}
+
 /* Frame 1 is being read when its reader is killed: its memory is out of use for good. */
 static void lose_reader(void) {
   struct member m;
@@ -954,6 +1004,7 @@ TEST(four_processes_do_one_thing_together) {
 
 TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs),
           CASE(four_processes_do_one_thing_together), CASE(frames_go_through_a_small_pool),
+          CASE(chunks_come_in_the_order_of_their_exports),
           CASE(a_killed_reader_keeps_the_memory), CASE(a_killed_writer_fails_its_reader),
           CASE(no_message_goes_through_a_third), CASE(a_killed_member_is_named),
           CASE(a_stopped_member_is_named), CASE(a_member_that_does_not_leave_is_named),
