@@ -31,7 +31,8 @@
  * 1; tide_queue_free(queue, frame)                    its body calls tide_cluster_read
  *
  * The free is complete, and the memory can be reused, once all receipts of the buffer are over:
- * reached, or failed with all operations finished that were to signal them. After a loss the
+ * reached, or failed with all operations finished that were to signal them. A receipt that is over
+ * stays so: an operation that failed to read does not read again. After a loss the
  * memory of open receipts is *quarantined*: its pool never reuses it, since a reader that has not
  * heard of the loss may still read.
  *
@@ -134,9 +135,10 @@ tide_cluster_export(struct tide_cluster *cluster, struct tide_buffer *buffer,
  * publishes. For the body of an operation that waits for the value and signals the receipt; a body
  * may read several times.
  * - TIDE_NOT_FOUND: the value publishes no buffer to this member
- * - TIDE_INVALID: the timeline is not followed, its value is not reached, the receipt is, or the
- *   bytes exceed the buffer
- * - TIDE_LOST: the session is lost, before the copy or while it was made */
+ * - TIDE_INVALID: the timeline is not followed, its value is not reached, the receipt is over, or
+ *   the bytes exceed the buffer
+ * - TIDE_LOST, TIDE_CANCELLED: the session is lost, or this member has left it, before the copy or
+ *   while it was made */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_read(struct tide_cluster *cluster,
                                                             struct tide_timeline *timeline,
                                                             uint64_t value, uint64_t offset,

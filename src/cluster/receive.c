@@ -167,9 +167,10 @@ static const char *take_state(struct tide_cluster *cluster, uint32_t from, struc
   struct tide_followed *followed = TIDE_CONTAINER(node, struct tide_followed, node);
   if (followed->home != from) return "a state of another machine's timeline";
   if (forget_unused(cluster, followed)) return NULL;
-  if (tide_mirror_take(followed->timeline, state, fired, diag) != TIDE_OK) return diag->text;
+  /* A thread that has seen the receipt reached finds the memory free. */
   if (cluster->message.ended > followed->ended) followed->ended = cluster->message.ended;
   tide_cluster_end_receipts(followed, false);
+  if (tide_mirror_take(followed->timeline, state, fired, diag) != TIDE_OK) return diag->text;
   if (state->newest.value) note_axes(cluster, &state->newest, fired);
   for (size_t i = 0; i < state->pending_count; i++) note_axes(cluster, &state->pending[i], fired);
   return NULL;

@@ -6,8 +6,10 @@
 /* ---- storage ----------------------------------------------------------------- */
 
 void tide_sched_disown_last(struct tide_sched *sched, struct tide_timeline *timeline) {
-  if (!timeline->ends_singly)
+  if (!timeline->ends_singly) {
+    tide_timeline_note_end(timeline, &sched->fired);
     tide_timeline_fail_locked(timeline, 0, TIDE_CANCELLED, NULL, &sched->fired);
+  }
   tide_context_disown(timeline->context, &timeline->owned);
   if (tide_timeline_let_go_locked(timeline, false)) tide_timeline_free(timeline);
 }

@@ -1463,6 +1463,79 @@ TEST(a_reader_that_is_skipped_has_read) {
   close_two();
 }
 
+/* The receipt has failed, and the buffer is another one's; the same value may be signalled again.
+ */
+TEST(a_reader_that_tries_again_reads_nothing) {
+  struct shared s;
+  open_shared(&s);
+  share_buffer(&s);
+  end_reading(&s, start_reading(&s), TIDE_IO);
+  CHECK(is_reused(&s));
+  struct tide_work *work = start_reading(&s);
+  CHECK_STATUS(read_shared(&s, 1, 0, BUFFER), TIDE_INVALID);
+  end_reading(&s, work, TIDE_OK);
+  close_two();
+}
+
+TEST(a_receipt_that_its_host_fails_is_over) {
+  struct shared s;
+  open_shared(&s);
+  share_buffer(&s);
+  CHECK(!is_reused(&s));
+  tide_timeline_fail(s.read, TIDE_IO);
+  settle();
+  CHECK(is_reused(&s));
+  CHECK_STATUS(read_shared(&s, 1, 0, BUFFER), TIDE_INVALID);
+  close_two();
+}
+
+/* A reader has failed before, and no one is left to signal the others. */
+TEST(a_receipt_that_is_released_is_over) {
+  struct shared s;
+  open_shared(&s);
+  begin_op(s.reader, s.read, 1, true);
+  CHECK_OK(tide_cluster_export(s.writer->cluster, s.buffer, s.written, 1, s.receipt, 2));
+  CHECK_OK(tide_timeline_signal(s.written, 1, NULL));
+  tide_pool_free(s.buffer, NULL);
+  finish_and_settle(s.reader);
+  CHECK(!is_reused(&s));
+  tide_timeline_release(s.read);
+  s.reader->lines[1][0] = NULL;
+  settle();
+  CHECK(is_reused(&s));
+  close_two();
+}
+
+TEST(a_receipt_may_be_the_last_value) {
+  struct shared s;
+  open_shared(&s);
+  CHECK_OK(tide_cluster_export(s.writer->cluster, s.buffer, s.written, 1, s.receipt, UINT64_MAX));
+  CHECK_OK(tide_timeline_signal(s.written, 1, NULL));
+  tide_pool_free(s.buffer, NULL);
+  settle();
+  CHECK(!is_reused(&s));
+  CHECK_OK(tide_timeline_signal(s.read, UINT64_MAX, NULL));
+  settle();
+  CHECK(is_reused(&s));
+  close_two();
+}
+
+/* Each would wait for the other one's receipt. */
+TEST(two_that_have_not_read_leave) {
+  struct shared s;
+  struct tide_buffer *back;
+  open_shared(&s);
+  share_buffer(&s);
+  struct machine *m = s.reader;
+  CHECK_OK(tide_pool_alloc(m->pool, BUFFER, NULL, "back", &back));
+  CHECK_OK(tide_cluster_export(m->cluster, back, m->lines[1][1], 1, m->lines[0][1], 1));
+  CHECK_OK(tide_timeline_signal(m->lines[1][1], 1, NULL));
+  tide_pool_free(back, NULL);
+  settle();
+  leave_both();
+  expect_over();
+}
+
 /* The reader has not heard of the loss, and still reads. */
 TEST(a_loss_keeps_the_memory_of_open_receipts) {
   struct shared s;
@@ -1506,6 +1579,7 @@ TEST(a_reader_that_has_left_has_read) {
   CHECK(!is_reused(&s));
   leave_both();
   CHECK(is_reused(&s));
+  CHECK_STATUS(read_shared(&s, 1, 0, BUFFER), TIDE_CANCELLED);
   expect_over();
 }
 
@@ -1530,18 +1604,20 @@ TEST(a_buffer_is_told_anew) {
 
 TEST_MAIN(CASE(random_programs_over_a_simulated_transport), CASE(a_silent_neighbour_is_lost),
           CASE(a_machine_that_slept_itself_judges_nobody),
-          CASE(a_member_that_has_left_may_be_silent),
-          CASE(a_member_that_has_left_gets_beats), CASE(a_collective_ends_when_all_parts_have),
-          CASE(parts_of_two_kinds_fail), CASE(a_part_that_does_not_arrive_fails_all),
-          CASE(a_collective_has_a_depth_and_a_name), CASE(a_buffer_is_reused_once_it_has_been_read),
-          CASE(a_read_names_what_is_there), CASE(an_export_names_what_is_there),
-          CASE(a_failed_receipt_waits_for_its_operation),
+          CASE(a_member_that_has_left_may_be_silent), CASE(a_member_that_has_left_gets_beats),
+          CASE(a_collective_ends_when_all_parts_have), CASE(parts_of_two_kinds_fail),
+          CASE(a_part_that_does_not_arrive_fails_all), CASE(a_collective_has_a_depth_and_a_name),
+          CASE(a_buffer_is_reused_once_it_has_been_read), CASE(a_read_names_what_is_there),
+          CASE(an_export_names_what_is_there), CASE(a_failed_receipt_waits_for_its_operation),
           CASE(a_cancelled_reader_ends_its_receipt_alone), CASE(a_reader_that_fails_has_read),
-          CASE(a_reader_that_is_skipped_has_read), CASE(a_loss_keeps_the_memory_of_open_receipts),
-          CASE(leaving_waits_for_the_readers), CASE(a_reader_that_has_left_has_read),
-          CASE(a_buffer_is_told_anew), CASE(a_message_that_breaks_a_rule_is_a_loss),
-          CASE(a_promise_behind_a_gap_is_not_kept), CASE(names),
-          CASE(leaving_waits_for_a_held_operation), CASE(leaving_waits_for_what_was_asked_for),
+          CASE(a_reader_that_is_skipped_has_read), CASE(a_reader_that_tries_again_reads_nothing),
+          CASE(a_receipt_that_its_host_fails_is_over), CASE(a_receipt_that_is_released_is_over),
+          CASE(a_receipt_may_be_the_last_value), CASE(two_that_have_not_read_leave),
+          CASE(a_loss_keeps_the_memory_of_open_receipts), CASE(leaving_waits_for_the_readers),
+          CASE(a_reader_that_has_left_has_read), CASE(a_buffer_is_told_anew),
+          CASE(a_message_that_breaks_a_rule_is_a_loss), CASE(a_promise_behind_a_gap_is_not_kept),
+          CASE(names), CASE(leaving_waits_for_a_held_operation),
+          CASE(leaving_waits_for_what_was_asked_for),
           CASE(leaving_waits_for_a_timeline_that_nobody_follows),
           CASE(leaving_waits_for_what_comes_behind_a_failure),
           CASE(a_member_that_dies_after_its_bye_is_no_loss),
