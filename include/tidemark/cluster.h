@@ -164,14 +164,14 @@ struct tide_cluster_collective_params {
   struct tide_queue *queue; /* of this member: its parts run there */
   const uint32_t *ranks;    /* its members, in the same order everywhere; NULL: the whole session */
   uint32_t rank_count;
-  uint32_t depth; /* most instances that are submitted and not over; 0: 64 */
+  uint32_t depth; /* most instances that are submitted and not over, at most 65536; 0: 64 */
   uint32_t radix; /* of the tree, the same for all its members, at most 16; 0: 16 */
 };
 
 /* Creates this member's side of a collective, which may be the first or the last one. It ends with
  * the session, or is destroyed before its queue's device and before the session.
  * - TIDE_INVALID: no name, no queue, a rank that is no member, twice, or without this member's, a
- * radix above 16
+ *   radix or a depth above the most
  * - TIDE_BUSY: the name was used before
  * - TIDE_LOST, TIDE_CANCELLED: as from tide_cluster_follow
  * - TIDE_NOMEM */
@@ -189,7 +189,9 @@ tide_cluster_collective_progress(struct tide_cluster_collective *collective);
 /* Submits this member's part of the next instance, as two operations of its queue: one arrives, the
  * other one runs. *out_instance (may be NULL) is the value that the progress timeline will reach.
  * - TIDE_FULL: `depth` instances are not over, or the queue is full
- * - other statuses of tide_queue_submit
+ * - TIDE_DEADLOCK, TIDE_UNORDERED: as from tide_queue_submit_all. If the first operation was
+ *   accepted, the instance fails at all members
+ * - other statuses of tide_queue_submit: nothing has changed
  * TIDE_MISMATCH is the status of an instance to which members submitted different `kind`s, any
  * number that describes the operation. */
 TIDE_API TIDE_MUST_CHECK enum tide_status

@@ -1002,9 +1002,35 @@ TEST(four_processes_do_one_thing_together) {
   close_case();
 }
 
+/* The first instance has parts of two kinds. */
+static void work_apart(void) {
+  struct member m;
+  struct tide_queue *queue;
+  struct tide_cluster_collective *all;
+  join(&m, 2);
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  struct tide_cluster_collective_params params = {
+      .struct_size = sizeof params, .name = "step", .queue = queue};
+  NEED_OK(tide_cluster_collective_create(m.cluster, &params, &all));
+  usleep(100000 * rank);
+  NEED_OK(tide_cluster_collective_submit(all, rank, &(struct tide_operation){.label = "part"}, NULL,
+                                         NULL));
+  NEED_STATUS(tide_timeline_wait(tide_cluster_collective_progress(all), 1, soon(&m)),
+              TIDE_MISMATCH);
+  leave(&m);
+}
+
+TEST(two_processes_do_two_things) {
+  pid_t pids[2];
+  open_case();
+  for (uint32_t i = 0; i < 2; i++) pids[i] = begin(i, work_apart);
+  for (uint32_t i = 0; i < 2; i++) end_well(i, pids[i]);
+  close_case();
+}
+
 TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs),
-          CASE(four_processes_do_one_thing_together), CASE(frames_go_through_a_small_pool),
-          CASE(chunks_come_in_the_order_of_their_exports),
+          CASE(four_processes_do_one_thing_together), CASE(two_processes_do_two_things),
+          CASE(frames_go_through_a_small_pool), CASE(chunks_come_in_the_order_of_their_exports),
           CASE(a_killed_reader_keeps_the_memory), CASE(a_killed_writer_fails_its_reader),
           CASE(no_message_goes_through_a_third), CASE(a_killed_member_is_named),
           CASE(a_stopped_member_is_named), CASE(a_member_that_does_not_leave_is_named),
