@@ -77,8 +77,9 @@ struct tide_cluster_params {
   uint32_t rank, count;
   const char *label; /* of this member, for messages: "reader" is "machine 1 (reader, pid 71)" */
   uint64_t deadline; /* for all members to come; 0: in a minute */
-  uint64_t silence;  /* ns: a member that says nothing for so long, since it was stopped, is lost.
-                        The  library's thread speaks, whatever the program does. 0: never */
+  uint64_t silence;  /* ns, the same for all: a member that says nothing for so long, since it was
+                        stopped, is lost. The library's thread speaks, whatever the program does. At
+                        least 20 ms; 0: never */
 };
 
 /* Joins a session: blocks until all members have come. It must precede every queue of the context,
@@ -86,7 +87,7 @@ struct tide_cluster_params {
  * - TIDE_TIMEOUT: the diag names the ranks that are missing, or says that rank 0 is
  * - TIDE_BUSY: the context already has queues or a session
  * - TIDE_DENIED: another user's process is there, or a member that does not fit (its count, its
- *   version of the library, a rank twice)
+ *   silence, its version of the library, a rank twice)
  * - TIDE_LOST: a member has ended while the others met
  * - TIDE_IO: the path cannot be used; for rank 0 also: another session meets there
  * - TIDE_INVALID, TIDE_NOMEM, TIDE_FULL: no descriptors are left */

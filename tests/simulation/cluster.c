@@ -106,11 +106,16 @@ static void drop_packet(struct world *w, uint32_t at) {
 }
 
 static bool keeps_place(const struct packet *packet) {
-  return packet->size > 8 &&
-         (packet->bytes[8] == TIDE_MESSAGE_EXPORT || packet->bytes[8] == TIDE_MESSAGE_PART);
+  if (packet->size <= 8) return false;
+  switch (packet->bytes[8]) {
+    case TIDE_MESSAGE_EXPORT:
+    case TIDE_MESSAGE_PART:
+    case TIDE_MESSAGE_UNFOLLOW: return true;
+    default: return false;
+  }
 }
 
-/* The packet itself, or an earlier one of its pair: EXPORT and PART keep their places. */
+/* The packet itself, or an earlier one of its pair, since some keep their places. */
 static uint32_t in_order(const struct world *w, uint32_t wanted) {
   const struct packet *packet = &w->net[wanted];
   uint32_t first = wanted, kept = UINT32_MAX;

@@ -571,6 +571,7 @@ static void meet(void) {
                                        .path = path,
                                        .rank = meeting_rank,
                                        .count = meeting_count,
+                                       .silence = silence,
                                        .deadline = tide_after_ms(context, meeting_ms)};
   NEED_STATUS(tide_cluster_join(context, &params, &cluster, &diag), meeting_status);
   snprintf(common->text[rank], sizeof common->text[rank], "%s", diag.text);
@@ -629,6 +630,11 @@ TEST(who_does_not_fit_is_refused) {
   pid_t other = begin_meeting(1, 1, 3, 50000, TIDE_DENIED);
   end_well(1, other);
   CHECK(ends_with(1, ": rank 1 of 3 was expected to be one of 1 to 1 of 2"));
+  silence = 5000000000u; /* it would take the other one, which never beats, for silent */
+  other = begin_meeting(1, 1, 2, 50000, TIDE_DENIED);
+  silence = 0;
+  end_well(1, other);
+  CHECK(ends_with(1, ": a silence of 0 ms was expected, and not of 5000 ms"));
   other = begin_meeting(1, 1, 2, 50000, TIDE_OK);
   end_well(1, other);
   end_well(0, pid);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define MAGIC 0x54454d4544495400ull
-#define VERSION 1u /* raised when this file's struct, or a message of the session, changes */
+#define VERSION 2u /* raised when this file's struct, or a message of the session, changes */
 #define RETRY_MS 5 /* between two tries to reach rank 0 */
 #define STRANGERS TIDE_CLUSTER_MEMBERS_MAX
 
@@ -27,6 +27,7 @@ struct greeting {
   uint32_t version, kind;
   uint32_t rank, count;
   uint64_t tag;
+  uint64_t silence;     /* HELLO */
   uint32_t has_process; /* MEMBER: a descriptor of the process comes last */
   uint32_t status;      /* REFUSED */
   char text[256];       /* HELLO: the label; MEMBER: its name; REFUSED: the reason */
@@ -84,7 +85,7 @@ static enum tide_status receive(int socket, struct greeting *out,
 struct host {
   struct tide_meeting *meeting;
   const char *path;
-  uint64_t deadline;
+  uint64_t deadline, silence;
   int listener;
   struct stranger {
     int socket;
@@ -130,6 +131,11 @@ static const char *seat(struct host *host, const struct stranger *stranger,
   if (hello->count != meeting->count || !hello->rank || hello->rank >= meeting->count) {
     snprintf(text, size, "rank %u of %u was expected to be one of 1 to %u of %u", hello->rank,
              hello->count, meeting->count - 1, meeting->count);
+    return text;
+  }
+  if (hello->silence != host->silence) {
+    snprintf(text, size, "a silence of %lu ms was expected, and not of %lu ms",
+             (unsigned long)(host->silence / 1000000u), (unsigned long)(hello->silence / 1000000u));
     return text;
   }
   struct tide_met *met = &meeting->members[hello->rank];
@@ -276,7 +282,10 @@ static enum tide_status host_meeting(const struct tide_cluster_params *params,
                                      struct tide_meeting *meeting, struct tide_diag *diag) {
   struct tide_endpoint endpoint;
   struct tide_met *self = &meeting->members[0];
-  struct host host = {.meeting = meeting, .path = params->path, .deadline = params->deadline};
+  struct host host = {.meeting = meeting,
+                      .path = params->path,
+                      .deadline = params->deadline,
+                      .silence = params->silence};
   char label[TIDE_LABEL_SIZE];
   tide_label_copy(label, params->label);
   write_name(self->name, label, (uint32_t)getpid());
@@ -366,6 +375,7 @@ static enum tide_status visit_meeting(const struct tide_cluster_params *params,
   tide_label_copy(label, params->label);
   write_name(self->name, label, (uint32_t)getpid());
   snprintf(hello.text, sizeof hello.text, "%s", label);
+  hello.silence = params->silence;
   if (tide_socket_peer(socket) != geteuid())
     return tide_diag_set(diag, TIDE_DENIED, "%s: the session is another user's", params->path);
   enum tide_status status = tide_socket_send(socket, &hello, sizeof hello, NULL, 0);
