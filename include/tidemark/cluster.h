@@ -217,7 +217,9 @@ TIDE_API bool tide_cluster_lost(struct tide_cluster *cluster, struct tide_failur
  * returns the length of the whole text. */
 TIDE_API size_t tide_cluster_diagnose(struct tide_cluster *cluster, char *buffer, size_t size);
 /* Ends the session here; followed values that are not reached fail with TIDE_CANCELLED. For the
- * others this member is lost, unless it has left. NULL is fine. */
+ * others this member is lost, unless it has left. No thread or body may be in a call of the
+ * session, such as tide_cluster_read, or call it later: after a loss, wait for the operations that
+ * do, or leave the session to its context, which waits for them. NULL is fine. */
 TIDE_API void tide_cluster_destroy(struct tide_cluster *cluster);
 
 #ifdef __cplusplus

@@ -44,6 +44,7 @@ void tide_cluster_end_receipts(struct tide_followed *followed, bool all) {
     next = at->next;
     if (!all && followed->ended < export->message.receipt_value) continue;
     tide_buffer_unpin(export->buffer);
+    tide_buffer_release(export->buffer);
     free_export(export);
   }
 }
@@ -103,6 +104,7 @@ static enum tide_status add_export(struct tide_cluster *cluster, const struct ti
   if (!export) return TIDE_NOMEM;
   *export = *what;
   export->message.receipt = (uint32_t) export->receipt->node.key;
+  tide_buffer_retain(export->buffer); /* it is not idle: see tide_buffer_idle */
   tide_buffer_pin(export->buffer);
   tide_list_push_back(&export->home->untold, &export->link);
   tide_list_push_back(&export->receipt->receipts, &export->receipt_link);

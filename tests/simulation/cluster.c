@@ -1403,6 +1403,7 @@ static void end_reading(struct shared *s, struct tide_work *work, enum tide_stat
 TEST(a_buffer_is_reused_once_it_has_been_read) {
   struct shared s;
   open_shared(&s);
+  CHECK(tide_buffer_idle(s.buffer));
   share_buffer(&s);
   struct tide_work *work = start_reading(&s);
   settle();
@@ -1568,6 +1569,7 @@ TEST(a_receipt_may_be_the_last_value) {
   struct shared s;
   open_shared(&s);
   CHECK_OK(tide_cluster_export(s.writer->cluster, s.buffer, s.written, 1, s.receipt, UINT64_MAX));
+  CHECK(!tide_buffer_idle(s.buffer));
   CHECK_OK(tide_timeline_signal(s.written, 1, NULL));
   tide_pool_free(s.buffer, NULL);
   settle();
