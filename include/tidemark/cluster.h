@@ -171,8 +171,8 @@ struct tide_cluster_collective_params {
 
 /* Creates this member's side of a collective, which may be the first or the last one. It ends with
  * the session, or is destroyed before its queue's device and before the session.
- * - TIDE_INVALID: no name, no queue, a rank that is no member, twice, or without this member's, a
- *   radix or a depth above the most
+ * - TIDE_INVALID: no name, no queue of the session's context, a rank that is no member, twice, or
+ *   without this member's, a radix or a depth above the most
  * - TIDE_BUSY: the name was used before
  * - TIDE_LOST, TIDE_CANCELLED: as from tide_cluster_follow
  * - TIDE_NOMEM */

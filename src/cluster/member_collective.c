@@ -226,7 +226,8 @@ static enum tide_status make_queue(struct tide_cluster_collective *collective,
   struct tide_queue_params params = {.struct_size = sizeof params,
                                      .label = collective->name,
                                      .operations = collective->depth + 1,
-                                     .waits = (collective->depth + 1) * (RADIX + 1)};
+                                     .waits =
+                                         (collective->depth + 1) * (collective->child_count + 1)};
   return tide_queue_create(collective->queue->device, &params, out_queue);
 }
 
@@ -315,6 +316,7 @@ enum tide_status tide_cluster_collective_create(struct tide_cluster *cluster,
   if (status != TIDE_OK) return status;
   if (!params || !own.queue || !is_name(own.name)) return TIDE_INVALID;
   if (own.radix > RADIX || own.depth > DEPTH_MOST) return TIDE_INVALID;
+  if (own.queue->sched->context != cluster->context) return TIDE_INVALID;
   const struct tide_allocator *allocator = cluster->context->allocator;
   struct tide_cluster_collective *collective = tide_alloc(allocator, 1, sizeof *collective);
   if (!collective) return TIDE_NOMEM;
