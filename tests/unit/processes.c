@@ -744,8 +744,10 @@ static void send_frame(struct member *m, struct tide_queue *queue, struct tide_p
                        struct tide_timeline *filled, struct tide_timeline *read, uint32_t number) {
   struct tide_buffer *buffer;
   enum tide_status status;
-  while ((status = tide_queue_alloc(queue, pool, FRAME, "frame", &buffer)) == TIDE_NOMEM)
-    NEED_OK(tide_timeline_wait(read, tide_timeline_query(read) + 1, soon(m)));
+  uint64_t seen; /* before it is tried: what is read meanwhile wakes the wait */
+  while (seen = tide_timeline_query(read),
+         (status = tide_queue_alloc(queue, pool, FRAME, "frame", &buffer)) == TIDE_NOMEM)
+    NEED_OK(tide_timeline_wait(read, seen + 1, soon(m)));
   NEED_OK(status);
   struct frame frame = {tide_buffer_data(buffer), number};
   NEED_OK(tide_cluster_export(m->cluster, buffer, filled, number, read, number));
