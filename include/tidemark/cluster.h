@@ -204,7 +204,8 @@ tide_cluster_collective_submit(struct tide_cluster_collective *collective, uint6
 
 /* Leaves the session: blocks until the operations that others have heard of are over, all receipts
  * of exported buffers are, and all members have heard of all and have left. From its begin on,
- * nothing new may be submitted that others wait for. The session still needs tide_cluster_destroy.
+ * nothing new may be submitted that others wait for, and receipts of this member that no operation
+ * is to signal are over. The session still needs tide_cluster_destroy.
  * - TIDE_LOST: the session is lost; tide_cluster_lost says why
  * - TIDE_TIMEOUT: the deadline has passed. The session is lost: its text names the member that was
  *   waited for */
