@@ -34,7 +34,8 @@
  * 1; tide_queue_free(queue, frame)                    its body calls tide_cluster_read
  *
  * The free is complete, and the memory can be reused, once all receipts of the buffer are over:
- * reached, or failed with all operations finished that were to signal them. After a loss the
+ * reached, or failed with all operations finished that were to signal them. A receipt that is over
+ * stays so: an operation that failed to read does not read again. After a loss the
  * memory of open receipts is *quarantined*: its pool never reuses it, since a reader that has not
  * heard of the loss may still read.
  *
@@ -79,8 +80,9 @@ struct tide_cluster_params {
   uint32_t rank, count;
   const char *label; /* of this member, for messages: "reader" is "machine 1 (reader, pid 71)" */
   uint64_t deadline; /* for all members to come; 0: in a minute */
-  uint64_t silence;  /* ns: a member that says nothing for so long, since it was stopped, is lost.
-                        The  library's thread speaks, whatever the program does. 0: never */
+  uint64_t silence;  /* ns, the same for all: a member that says nothing for so long, since it was
+                        stopped, is lost. The library's thread speaks, whatever the program does. At
+                        least 20 ms; 0: never */
 };
 
 /* Joins a session: blocks until all members have come. It must precede every queue of the context,
@@ -88,7 +90,7 @@ struct tide_cluster_params {
  * - TIDE_TIMEOUT: the diag names the ranks that are missing, or says that rank 0 is
  * - TIDE_BUSY: the context already has queues or a session
  * - TIDE_DENIED: another user's process is there, or a member that does not fit (its count, its
- *   version of the library, a rank twice)
+ *   silence, its version of the library, a rank twice)
  * - TIDE_LOST: a member has ended while the others met
  * - TIDE_IO: the path cannot be used; for rank 0 also: another session meets there
  * - TIDE_INVALID, TIDE_NOMEM, TIDE_FULL: no descriptors are left */
@@ -138,9 +140,10 @@ tide_cluster_export(struct tide_cluster *cluster, struct tide_buffer *buffer,
  * publishes. For the body of an operation that waits for the value and signals the receipt; a body
  * may read several times.
  * - TIDE_NOT_FOUND: the value publishes no buffer to this member
- * - TIDE_INVALID: the timeline is not followed, its value is not reached, the receipt is, or the
- *   bytes exceed the buffer
- * - TIDE_LOST: the session is lost, before the copy or while it was made */
+ * - TIDE_INVALID: the timeline is not followed, its value is not reached, the receipt is over, or
+ *   the bytes exceed the buffer
+ * - TIDE_LOST, TIDE_CANCELLED: the session is lost, or this member has left it, before the copy or
+ *   while it was made */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_read(struct tide_cluster *cluster,
                                                             struct tide_timeline *timeline,
                                                             uint64_t value, uint64_t offset,
@@ -166,14 +169,14 @@ struct tide_cluster_collective_params {
   struct tide_queue *queue; /* of this member: its parts run there */
   const uint32_t *ranks;    /* its members, in the same order everywhere; NULL: the whole session */
   uint32_t rank_count;
-  uint32_t depth; /* most instances that are submitted and not over; 0: 64 */
+  uint32_t depth; /* most instances that are submitted and not over, at most 65536; 0: 64 */
   uint32_t radix; /* of the tree, the same for all its members, at most 16; 0: 16 */
 };
 
 /* Creates this member's side of a collective, which may be the first or the last one. It ends with
  * the session, or is destroyed before its queue's device and before the session.
- * - TIDE_INVALID: no name, no queue, a rank that is no member, twice, or without this member's, a
- * radix above 16
+ * - TIDE_INVALID: no name, no queue of the session's context, a rank that is no member, twice, or
+ *   without this member's, a radix or a depth above the most
  * - TIDE_BUSY: the name was used before
  * - TIDE_LOST, TIDE_CANCELLED: as from tide_cluster_follow
  * - TIDE_NOMEM */
@@ -191,7 +194,9 @@ tide_cluster_collective_progress(struct tide_cluster_collective *collective);
 /* Submits this member's part of the next instance, as two operations of its queue: one arrives, the
  * other one runs. *out_instance (may be NULL) is the value that the progress timeline will reach.
  * - TIDE_FULL: `depth` instances are not over, or the queue is full
- * - other statuses of tide_queue_submit
+ * - TIDE_DEADLOCK, TIDE_UNORDERED: as from tide_queue_submit_all. If the first operation was
+ *   accepted, the instance fails at all members
+ * - other statuses of tide_queue_submit: nothing has changed
  * TIDE_MISMATCH is the status of an instance to which members submitted different `kind`s, any
  * number that describes the operation. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
@@ -203,7 +208,8 @@ tide_cluster_collective_submit(struct tide_cluster_collective *collective, uint6
 
 /* Leaves the session: blocks until the operations that others have heard of are over, all receipts
  * of exported buffers are, and all members have heard of all and have left. From its begin on,
- * nothing new may be submitted that others wait for. The session still needs tide_cluster_destroy.
+ * nothing new may be submitted that others wait for, and receipts of this member that no operation
+ * is to signal are over. The session still needs tide_cluster_destroy.
  * - TIDE_LOST: the session is lost; tide_cluster_lost says why
  * - TIDE_TIMEOUT: the deadline has passed. The session is lost: its text names the member that was
  *   waited for */
@@ -217,7 +223,9 @@ TIDE_API bool tide_cluster_lost(struct tide_cluster *cluster, struct tide_failur
  * 1 bytes; returns the length of the whole text. */
 TIDE_API size_t tide_cluster_diagnose(struct tide_cluster *cluster, char *buffer, size_t size);
 /* Ends the session here; followed values that are not reached fail with TIDE_CANCELLED. For the
- * others this member is lost, unless it has left. NULL is fine. */
+ * others this member is lost, unless it has left. No thread or body may be in a call of the
+ * session, such as tide_cluster_read, or call it later: after a loss, wait for the operations that
+ * do, or leave the session to its context, which waits for them. NULL is fine. */
 TIDE_API void tide_cluster_destroy(struct tide_cluster *cluster);
 
 #ifdef __cplusplus

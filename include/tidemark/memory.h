@@ -171,7 +171,8 @@ TIDE_API const char *tide_buffer_label(const struct tide_buffer *buffer);
 TIDE_API enum tide_reuse tide_buffer_reuse(const struct tide_buffer *buffer);
 /* True if the host may write the buffer: the tracker alone satisfies `past`. */
 TIDE_API bool tide_buffer_ready(const struct tide_buffer *buffer);
-/* True if, in addition, all operations that named the buffer have finished. */
+/* True if, in addition, all operations that named the buffer have finished, and no other member of
+ * a session may read it (cluster.h). */
 TIDE_API bool tide_buffer_idle(const struct tide_buffer *buffer);
 
 #ifdef __cplusplus

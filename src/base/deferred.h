@@ -37,6 +37,15 @@ static inline bool tide_deferred_enter(struct tide_deferred *queue,
   queue->last = &call->next;
   return false;
 }
+/* Has calls wait for tide_deferred_drain, since the caller holds a lock that they may take. False:
+ * a thread runs the queue, maybe this one; then nothing is to be drained. */
+static inline bool tide_deferred_hold(struct tide_deferred *queue) {
+  tide_lock_take(&queue->lock, queue->platform);
+  bool holds = !queue->running;
+  queue->running = true;
+  tide_lock_give(&queue->lock);
+  return holds;
+}
 /* Runs the calls queued meanwhile, until the queue is empty. */
 void tide_deferred_drain(struct tide_deferred *queue);
 /* Queues the call, and runs the queue unless another thread, or a call further up

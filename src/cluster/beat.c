@@ -1,6 +1,7 @@
 /* Silence. A member that is stopped, or cut off, ends no connection. So neighbours in the ring of
  * ranks send each other a beat when nothing else has gone for a while, and a neighbour that has
- * been silent for too long is lost. Every member has two that watch it. */
+ * been silent for too long is lost. Every member has two that watch it. A neighbour that has left
+ * is lost no more, but it waits for the others, watches them, and so gets beats. */
 #include "base/text.h"
 #include "cluster/cluster_state.h"
 
@@ -12,9 +13,9 @@ uint64_t tide_cluster_beat_period(const struct tide_cluster *cluster) {
   return period < LONGEST_PERIOD ? period : LONGEST_PERIOD;
 }
 
-static bool is_watched(const struct tide_cluster *cluster, uint32_t rank) {
-  return rank != cluster->rank && !cluster->members[rank].has_left &&
-         !cluster->members[rank].is_gone;
+/* True if the rank is another member, whose end of the transport has not ended. */
+static bool is_there(const struct tide_cluster *cluster, uint32_t rank) {
+  return rank != cluster->rank && !cluster->members[rank].is_gone;
 }
 
 /* Sends a beat unless something has gone since the last one. */
@@ -37,8 +38,9 @@ static uint32_t watch(struct tide_cluster *cluster, uint64_t now, uint64_t *out_
   uint32_t neighbours[2] = {(cluster->rank + 1) % cluster->count,
                             (cluster->rank + cluster->count - 1) % cluster->count};
   for (uint32_t i = 0; i < 2; i++) {
-    if (!is_watched(cluster, neighbours[i])) continue;
+    if (!is_there(cluster, neighbours[i])) continue;
     beat(cluster, neighbours[i], now);
+    if (cluster->members[neighbours[i]].has_left) continue;
     *out_silence = silence_of(cluster, neighbours[i], now);
     if (*out_silence > cluster->silence) return neighbours[i];
   }

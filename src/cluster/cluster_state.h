@@ -58,10 +58,12 @@ struct tide_home {
   struct tide_timeline *timeline; /* NULL: not published yet */
   struct tide_timeline_follow follow;
   uint64_t told, told_failed; /* the reached value, and the first failed one, told last */
-  struct tide_link untold;    /* struct tide_export: buffers that its values publish, and that their
-                                 readers have not been told of */
-  struct tide_link exports;   /* the others */
-  struct tide_link parts;     /* of a collective: kinds that the parent has not been told */
+  uint64_t told_ended; /* all receipts up to this value were said to be over: their memory may be
+                          reused */
+  struct tide_link untold;  /* struct tide_export: buffers that its values publish, and that their
+                               readers have not been told of */
+  struct tide_link exports; /* the others */
+  struct tide_link parts;   /* of a collective: kinds that the parent has not been told */
   char name[TIDE_MESSAGE_NAME];
 };
 

@@ -63,10 +63,10 @@ static void describe_followers(const struct tide_cluster *cluster, uint32_t rank
 
 size_t tide_cluster_diagnose(struct tide_cluster *cluster, char *buffer, size_t size) {
   const struct tide_platform *platform = cluster->context->platform;
-  uint64_t now = platform->now(platform->self);
   struct tide_text text;
   tide_text_init(&text, buffer, size);
   tide_cluster_lock(cluster);
+  uint64_t now = platform->now(platform->self); /* no message has come later */
   if (cluster->is_lost) tide_text_format(&text, "lost: %s\n", cluster->failure.text);
   for (uint32_t i = 0; i < cluster->count; i++) {
     if (i == cluster->rank) continue;

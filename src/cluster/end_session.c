@@ -153,12 +153,13 @@ static void lose_slow(struct tide_cluster *cluster) {
 }
 
 /* From now on the changes of timelines without followers count, too: leaving waits for their
- * signals. */
+ * signals. Followers are told again, since receipts without an operation are over now. */
 static void heed_all(struct tide_cluster *cluster) {
   for (struct tide_link *at = cluster->subjects.next; at != &cluster->subjects; at = at->next) {
     struct tide_subject *subject = TIDE_CONTAINER(at, struct tide_subject, link);
     if (subject->is_ignored) (void)tide_exchange(&subject->has_changed, 0u);
     subject->is_ignored = false;
+    if (!subject->is_axis && subject->followers) (void)tide_subject_note(subject);
   }
 }
 

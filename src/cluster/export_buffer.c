@@ -44,6 +44,7 @@ void tide_cluster_end_receipts(struct tide_followed *followed, bool all) {
     next = at->next;
     if (!all && followed->ended < export->message.receipt_value) continue;
     tide_buffer_unpin(export->buffer);
+    tide_buffer_release(export->buffer);
     free_export(export);
   }
 }
@@ -103,6 +104,7 @@ static enum tide_status add_export(struct tide_cluster *cluster, const struct ti
   if (!export) return TIDE_NOMEM;
   *export = *what;
   export->message.receipt = (uint32_t) export->receipt->node.key;
+  tide_buffer_retain(export->buffer); /* it is not idle: see tide_buffer_idle */
   tide_buffer_pin(export->buffer);
   tide_list_push_back(&export->home->untold, &export->link);
   tide_list_push_back(&export->receipt->receipts, &export->receipt_link);
@@ -130,8 +132,10 @@ enum tide_status tide_cluster_export(struct tide_cluster *cluster, struct tide_b
 
 /* ---- at the reader ------------------------------------------------------------------------ */
 
+/* What was said to be over stays so, though another operation may signal a failed value again. */
 static bool is_over(const struct tide_import *import) {
   struct tide_timeline *timeline = import->receipt->timeline;
+  if (import->receipt->told_ended >= import->receipt_value) return true;
   if (!timeline) return false; /* not published yet */
   struct tide_lock *guard = tide_timeline_lock(timeline);
   uint64_t ended = tide_timeline_ended_locked(timeline);
@@ -207,12 +211,18 @@ const char *tide_cluster_take_export(struct tide_cluster *cluster, uint32_t from
   return NULL;
 }
 
+/* Returns why nothing can be read any more. After a BYE the others reuse what has not been read. */
+static enum tide_status end_of(const struct tide_cluster *cluster) {
+  if (cluster->is_lost) return TIDE_LOST;
+  return cluster->phase < TIDE_CLUSTER_SAID_BYE ? TIDE_OK : TIDE_CANCELLED;
+}
+
 static enum tide_status find_import(struct tide_cluster *cluster,
                                     const struct tide_timeline *timeline, uint64_t value,
                                     const struct tide_followed **out_followed,
                                     const struct tide_import **out_import) {
   struct tide_followed *followed = tide_cluster_followed(cluster, timeline);
-  if (cluster->is_lost) return TIDE_LOST;
+  if (end_of(cluster) != TIDE_OK) return end_of(cluster);
   if (!followed || tide_timeline_query(timeline) < value) return TIDE_INVALID;
   struct tide_tree_node *node = tide_tree_at_least(&followed->imports, value);
   if (!node || node->key != value) return TIDE_NOT_FOUND;
@@ -240,5 +250,8 @@ enum tide_status tide_cluster_read(struct tide_cluster *cluster, struct tide_tim
   tide_cluster_unlock(cluster);
   if (status != TIDE_OK) return status;
   status = transport->read(transport->self, home, &span, data);
-  return tide_cluster_lost(cluster, NULL) ? TIDE_LOST : status;
+  tide_cluster_lock(cluster);
+  if (end_of(cluster) != TIDE_OK) status = end_of(cluster);
+  tide_cluster_unlock(cluster);
+  return status;
 }

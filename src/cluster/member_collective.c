@@ -11,9 +11,12 @@
  *        part n        waits for `down` of the arrivals, runs, signals `own` of the ends
  *        …             the ends are gathered and forwarded in the same way
  *
+ * A leaf gathers its own arrival, so that its kind is told before; of its end `up` is `own`.
+ *
  * So everything is queued ahead, and each member sends and gets a few states for an instance,
  * however many members there are. */
 #include "base/alloc.h"
+#include "base/deferred.h"
 #include "base/params.h"
 #include "base/text.h"
 #include "cluster/cluster_state.h"
@@ -23,6 +26,7 @@
 
 #define RADIX 16u
 #define DEPTH 64u
+#define DEPTH_MOST 65536u
 #define NAME_MOST 40u /* bytes of a collective's name: the names of its timelines are longer */
 
 struct phase {
@@ -63,6 +67,7 @@ struct part {
   struct tide_tree_node node; /* followed->parts; key: the instance */
   struct tide_link link;      /* home->parts, before it is told */
   uint64_t kind;
+  uint32_t parent; /* rank */
 };
 
 static struct tide_context *context_of(const struct tide_cluster_collective *collective) {
@@ -71,8 +76,10 @@ static struct tide_context *context_of(const struct tide_cluster_collective *col
 
 void tide_cluster_tell_parts(struct tide_cluster *cluster, struct tide_home *home,
                              const struct tide_follower *follower) {
-  for (struct tide_link *link; (link = tide_list_pop_front(&home->parts));) {
+  for (struct tide_link *link; (link = home->parts.next) != &home->parts;) {
     struct part *part = TIDE_CONTAINER(link, struct part, link);
+    if (part->parent != follower->rank) return; /* another member may follow the name */
+    tide_list_remove(link);
     tide_message_part(&cluster->writer, cluster->tag, follower->number, part->node.key, part->kind);
     cluster->members[follower->rank].in_flight++;
     tide_cluster_send(cluster, follower->rank);
@@ -165,7 +172,8 @@ static void compare_kinds(struct tide_cluster_collective *collective, struct own
   else tide_free(context_of(collective)->allocator, own, 1, sizeof *own);
 }
 
-/* Tells the parent the kind, and compares it with the children's. Takes both objects. */
+/* Tells the parent the kind, and compares it with the children's. Takes both objects. The gather,
+ * which has the parent hear of the arrival, is submitted afterwards. */
 static void announce_kind(struct tide_cluster_collective *collective, struct own_kind *own,
                           struct part *part) {
   struct tide_cluster *cluster = collective->cluster;
@@ -175,6 +183,7 @@ static void announce_kind(struct tide_cluster_collective *collective, struct own
   struct tide_home *home = tide_cluster_home(cluster, collective->arrival.up);
   part->node.key = collective->instance;
   part->kind = own->kind;
+  part->parent = collective->parent;
   if (collective->position) tide_list_push_back(&home->parts, &part->link);
   else tide_free(cluster->context->allocator, part, 1, sizeof *part);
   compare_kinds(collective, own, collective->instance, &fired);
@@ -217,7 +226,8 @@ static enum tide_status make_queue(struct tide_cluster_collective *collective,
   struct tide_queue_params params = {.struct_size = sizeof params,
                                      .label = collective->name,
                                      .operations = collective->depth + 1,
-                                     .waits = (collective->depth + 1) * (RADIX + 1)};
+                                     .waits =
+                                         (collective->depth + 1) * (collective->child_count + 1)};
   return tide_queue_create(collective->queue->device, &params, out_queue);
 }
 
@@ -225,9 +235,10 @@ static enum tide_status make_queue(struct tide_cluster_collective *collective,
 static enum tide_status make_phase(struct tide_cluster_collective *collective, struct phase *phase,
                                    const char *up, const char *down) {
   bool is_root = collective->position == 0, is_leaf = collective->child_count == 0;
+  bool gathers = !is_leaf || phase == &collective->arrival;
   enum tide_status status = make_timeline(collective, is_root ? down : up, &phase->up);
-  if (status == TIDE_OK && !is_leaf) status = make_timeline(collective, NULL, &phase->own);
-  if (status == TIDE_OK && !is_leaf) status = make_queue(collective, &phase->gathers);
+  if (status == TIDE_OK && gathers) status = make_timeline(collective, NULL, &phase->own);
+  if (status == TIDE_OK && gathers) status = make_queue(collective, &phase->gathers);
   if (status == TIDE_OK && !is_root)
     status = follow(collective, collective->parent, down, &phase->above);
   if (status == TIDE_OK && !is_root && !is_leaf)
@@ -303,7 +314,9 @@ enum tide_status tide_cluster_collective_create(struct tide_cluster *cluster,
   struct tide_cluster_collective_params own;
   enum tide_status status = tide_params_copy(&own, sizeof own, params);
   if (status != TIDE_OK) return status;
-  if (!params || !own.queue || !is_name(own.name) || own.radix > RADIX) return TIDE_INVALID;
+  if (!params || !own.queue || !is_name(own.name)) return TIDE_INVALID;
+  if (own.radix > RADIX || own.depth > DEPTH_MOST) return TIDE_INVALID;
+  if (own.queue->sched->context != cluster->context) return TIDE_INVALID;
   const struct tide_allocator *allocator = cluster->context->allocator;
   struct tide_cluster_collective *collective = tide_alloc(allocator, 1, sizeof *collective);
   if (!collective) return TIDE_NOMEM;
@@ -407,10 +420,11 @@ static void name_arrival(const char *part, char label[TIDE_LABEL_SIZE]) {
   tide_text_format(&text, "%s arrives", part ? part : "part");
 }
 
-/* Submits the two operations of a part. `signals` has room for one more. */
+/* Submits the two operations of a part. `signals` has room for one more. *out_count: how many were
+ * accepted. */
 static enum tide_status submit_part(struct tide_cluster_collective *collective,
                                     const struct tide_operation *part, struct tide_signal *signals,
-                                    uint64_t instance, struct tide_diag *diag) {
+                                    uint64_t instance, size_t *out_count, struct tide_diag *diag) {
   struct tide_wait all = {all_of(&collective->arrival), instance};
   struct tide_signal arrived = {.timeline = own_of(&collective->arrival), .value = instance};
   char label[TIDE_LABEL_SIZE];
@@ -429,7 +443,21 @@ static enum tide_status submit_part(struct tide_cluster_collective *collective,
   both[1].wait_count = 1;
   both[1].signals = signals;
   both[1].signal_count = part->signal_count + 1;
-  return tide_queue_submit_all(collective->queue, both, 2, NULL, diag);
+  *out_count = 0;
+  return tide_queue_submit_all(collective->queue, both, 2, out_count, diag);
+}
+
+/* The first operation of a part is out, and the second one was refused. */
+static void fail_instance(struct tide_cluster_collective *collective, enum tide_status status) {
+  struct tide_timeline *own[2] = {own_of(&collective->arrival), own_of(&collective->end)};
+  struct tide_failure why = {.status = status};
+  struct tide_text text;
+  uint64_t instance = collective->instance;
+  tide_text_init(&text, why.text, sizeof why.text);
+  tide_text_format(&text, "part %lu of collective '%s' was refused at machine %u: %s",
+                   (unsigned long)instance, collective->name, collective->cluster->rank,
+                   tide_status_text(status));
+  for (int i = 0; i < 2; i++) tide_timeline_fail_external(own[i], instance, instance - 1, &why);
 }
 
 /* A failed instance is over at once; its operations are, soon. */
@@ -460,17 +488,23 @@ static void free_prepared(const struct tide_allocator *allocator, const struct p
 static enum tide_status submit_locked(struct tide_cluster_collective *collective,
                                       struct prepared *prepared, const struct tide_operation *part,
                                       struct tide_diag *diag) {
+  size_t accepted = 0;
   enum tide_status status = check_depth(collective, diag);
   if (status == TIDE_OK)
-    status = submit_part(collective, part, prepared->signals, collective->instance + 1, diag);
-  if (status != TIDE_OK) return status;
+    status =
+        submit_part(collective, part, prepared->signals, collective->instance + 1, &accepted, diag);
+  if (!accepted) return status;
   collective->instance++;
-  announce_kind(collective, prepared->kind, prepared->part);
-  prepared->kind = NULL;
-  prepared->part = NULL;
+  if (status != TIDE_OK) fail_instance(collective, status);
+  /* Parts that fail are not compared, since those of others may never come. */
+  if (!tide_timeline_failure(all_of(&collective->end), collective->instance, NULL)) {
+    announce_kind(collective, prepared->kind, prepared->part);
+    prepared->kind = NULL;
+    prepared->part = NULL;
+  }
   submit_phase(collective, &collective->arrival);
   submit_phase(collective, &collective->end);
-  return TIDE_OK;
+  return status;
 }
 
 enum tide_status tide_cluster_collective_submit(struct tide_cluster_collective *collective,
@@ -483,11 +517,14 @@ enum tide_status tide_cluster_collective_submit(struct tide_cluster_collective *
                               .part = tide_alloc(allocator, 1, sizeof *prepared.part)};
   enum tide_status status = TIDE_NOMEM;
   if (prepared.signals && prepared.kind && prepared.part) {
+    struct tide_deferred *calls = context_of(collective)->deferred;
     prepared.kind->kind = kind;
     tide_lock_take(&collective->lock, context_of(collective)->platform);
+    bool holds = tide_deferred_hold(calls); /* a call may submit the next part */
     status = submit_locked(collective, &prepared, part, diag);
     if (status == TIDE_OK && out_instance) *out_instance = collective->instance;
     tide_lock_give(&collective->lock);
+    if (holds) tide_deferred_drain(calls);
   }
   free_prepared(allocator, &prepared, signals);
   return status;

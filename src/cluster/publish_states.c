@@ -24,6 +24,18 @@ static struct tide_mirror_record record_of(const struct tide_record_view *view) 
                                      view->frontier};
 }
 
+/* Returns the value up to which no operation is to signal the timeline any more. Under the guard.
+ */
+static uint64_t ended_of(const struct tide_cluster *cluster, struct tide_home *home) {
+  const struct tide_timeline *timeline = home->timeline;
+  uint64_t ended = tide_timeline_ended_locked(timeline);
+  /* A member that is leaving submits nothing new. */
+  if (cluster->phase != TIDE_CLUSTER_OPEN && !timeline->pending.first && !timeline->reserved.first)
+    ended = UINT64_MAX;
+  if (ended > home->told_ended) home->told_ended = ended;
+  return ended;
+}
+
 /* Writes the timeline's state, with the promises that the follower does not know yet: of the lowest
  * ones, since it keeps no more, and as many as there is room for. False: there are more, for which
  * the next message has room. */
@@ -44,8 +56,7 @@ static bool write_state(struct tide_cluster *cluster, struct tide_home *home,
   home->told = state.reached;
   home->told_failed = state.fail_from;
   if (tide_timeline_newest_locked(timeline, &view)) state.newest = record_of(&view);
-  tide_message_state(writer, cluster->tag, follower->number, tide_timeline_ended_locked(timeline),
-                     &state);
+  tide_message_state(writer, cluster->tag, follower->number, ended_of(cluster, home), &state);
   bool has_room = !state.newest.value || tide_message_add_record(writer, &state.newest);
   TIDE_ASSERT(has_room); /* a frontier takes half of a message at most */
   uint64_t value = state.reached, before = follower->told;

@@ -29,9 +29,9 @@
  * if it lives. Then the axes of others are severed, and the waiters run. An operation that has
  * failed is no loss.
  *
- * Transport. It carries whole messages, each once, in any order, but for an EXPORT, which keeps its
- * place among the messages to its member; a message that does not arrive is a loss. It says when a
- * member is gone.
+ * Transport. It carries whole messages, each once, in any order, but for EXPORT, PART and UNFOLLOW,
+ * which keep their places among the messages to their member; a message that does not arrive is a
+ * loss. It says when a member is gone.
  *
  * Ownership. The session keeps the memory of home timelines and an owner of each mirror. It is
  * destroyed before its context.

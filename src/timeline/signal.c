@@ -192,7 +192,9 @@ static bool keeps_values(const struct tide_timeline *timeline) {
 
 void tide_timeline_end_locked(struct tide_timeline *timeline, enum tide_status status,
                               struct tide_fired *fired) {
-  if (!keeps_values(timeline)) tide_timeline_fail_locked(timeline, 0, status, NULL, fired);
+  if (keeps_values(timeline)) return;
+  tide_timeline_note_end(timeline, fired);
+  tide_timeline_fail_locked(timeline, 0, status, NULL, fired);
 }
 
 void tide_timeline_end(struct tide_timeline *timeline, enum tide_status status) {
@@ -201,7 +203,7 @@ void tide_timeline_end(struct tide_timeline *timeline, enum tide_status status) 
   tide_fired_init(&fired);
   if (keeps_values(timeline)) return; /* the guard may be held */
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  tide_timeline_fail_locked(timeline, 0, status, NULL, &fired);
+  tide_timeline_end_locked(timeline, status, &fired);
   tide_lock_give(guard);
   tide_fired_run_calls(&fired, context);
 }
@@ -263,29 +265,39 @@ static inline void withdraw(struct tide_record *record) {
   limit_host(record->timeline);
 }
 
-/* Returns the lowest value that an operation is to signal; UINT64_MAX: none is. */
-static uint64_t lowest_unsignalled(const struct tide_timeline *timeline) {
+/* Returns the lowest value that an operation is to signal; NULL: none is. */
+static const struct tide_tree_node *lowest_unsignalled(const struct tide_timeline *timeline) {
   const struct tide_tree_node *pending = timeline->pending.first;
   const struct tide_tree_node *reserved = timeline->reserved.first;
-  return min_value(pending ? pending->key : UINT64_MAX, reserved ? reserved->key : UINT64_MAX);
+  if (!pending || !reserved) return pending ? pending : reserved;
+  return pending->key < reserved->key ? pending : reserved;
 }
 
-/* The operation that was to signal the record's value is over, and did not. */
-static void note_over(const struct tide_record *record) {
-  const struct tide_timeline *timeline = record->timeline;
+/* The operation or the host that was to signal the value is over, and did not. */
+static void note_value_over(const struct tide_timeline *timeline, uint64_t value) {
   struct tide_timeline_follow *follow = timeline->follow;
-  uint64_t value = record->node.key;
-  if (!timeline->is_followed || record->state != TIDE_RECORD_IDLE) return;
+  if (!timeline->is_followed) return;
+  const struct tide_tree_node *lowest = lowest_unsignalled(timeline);
   if (value > follow->over) follow->over = value;
-  if (value > follow->over_first && lowest_unsignalled(timeline) > value)
-    follow->over_first = value;
+  if (value > follow->over_first && (!lowest || lowest->key > value)) follow->over_first = value;
+}
+static void note_over(const struct tide_record *record) {
+  if (record->state == TIDE_RECORD_IDLE) note_value_over(record->timeline, record->node.key);
 }
 
 uint64_t tide_timeline_ended_locked(const struct tide_timeline *timeline) {
-  uint64_t ended = timeline->reached.value, lowest = lowest_unsignalled(timeline);
+  uint64_t ended = timeline->reached.value;
   if (!timeline->is_followed) return ended;
-  uint64_t over = lowest == UINT64_MAX ? timeline->follow->over : timeline->follow->over_first;
-  return min_value(over > ended ? over : ended, lowest - 1);
+  const struct tide_tree_node *lowest = lowest_unsignalled(timeline);
+  uint64_t over = lowest ? timeline->follow->over_first : timeline->follow->over;
+  if (over > ended) ended = over;
+  return lowest ? min_value(ended, lowest->key - 1) : ended;
+}
+
+void tide_timeline_note_end(const struct tide_timeline *timeline, struct tide_fired *fired) {
+  if (!timeline->is_followed) return;
+  timeline->follow->over = timeline->follow->over_first = UINT64_MAX;
+  tide_timeline_tell_change(timeline, fired); /* the values may have failed before */
 }
 
 void tide_timeline_withdraw(struct tide_record *record, struct tide_fired *fired) {
@@ -347,8 +359,10 @@ void tide_timeline_fail_external(struct tide_timeline *timeline, uint64_t value,
   struct tide_lock *guard = tide_timeline_lock(timeline);
   if (value > timeline->reached.value) {
     uint64_t newest = newest_below(timeline, value);
+    note_value_over(timeline, value);
     tide_timeline_fail_locked(timeline, (below > newest ? below : newest) + 1, why->status, cause,
                               &fired);
+    tide_timeline_tell_change(timeline, &fired);
   }
   tide_lock_give(guard);
   tide_cause_release(cause);

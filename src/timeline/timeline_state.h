@@ -364,6 +364,9 @@ void tide_timeline_end_follow(struct tide_timeline *timeline, struct tide_timeli
 /* Returns the value up to which all operations are over that were to signal the timeline, whether
  * they did or failed. They were submitted in the order of their values. Under the guard. */
 uint64_t tide_timeline_ended_locked(const struct tide_timeline *timeline);
+/* Notes that all values have failed, so that only operations which are out can hold that up. Under
+ * the guard. */
+void tide_timeline_note_end(const struct tide_timeline *timeline, struct tide_fired *fired);
 static inline void tide_timeline_follow_heard(struct tide_timeline_follow *follow) {
   tide_store_release(&follow->told, 0u);
 }

@@ -107,21 +107,27 @@ static void drop_packet(struct world *w, uint32_t at) {
   w->net[at] = w->net[--w->packets];
 }
 
-static bool is_export(const struct packet *packet) {
-  return packet->size > 8 && packet->bytes[8] == TIDE_MESSAGE_EXPORT;
+static bool keeps_place(const struct packet *packet) {
+  if (packet->size <= 8) return false;
+  switch (packet->bytes[8]) {
+    case TIDE_MESSAGE_EXPORT:
+    case TIDE_MESSAGE_PART:
+    case TIDE_MESSAGE_UNFOLLOW: return true;
+    default: return false;
+  }
 }
 
-/* The packet itself, or an earlier one of its pair: an EXPORT keeps its place. */
+/* The packet itself, or an earlier one of its pair, since some keep their places. */
 static uint32_t in_order(const struct world *w, uint32_t wanted) {
   const struct packet *packet = &w->net[wanted];
-  uint32_t first = wanted, export = UINT32_MAX;
+  uint32_t first = wanted, kept = UINT32_MAX;
   for (uint32_t i = 0; i < w->packets; i++) {
     const struct packet *at = &w->net[i];
     if (at->from != packet->from || at->to != packet->to || at->number > packet->number) continue;
     if (at->number < w->net[first].number) first = i;
-    if (is_export(at)) export = i;
+    if (keeps_place(at)) kept = i;
   }
-  return export == UINT32_MAX ? wanted : first;
+  return kept == UINT32_MAX ? wanted : first;
 }
 
 static void deliver(struct world *w) {
@@ -1504,6 +1510,19 @@ TEST(a_member_that_has_left_may_be_silent) {
   expect_over();
 }
 
+/* It waits for the other one, which works on and has nothing to tell. */
+TEST(a_member_that_has_left_gets_beats) {
+  open_watched();
+  tide_cluster_begin_leave(world.machines[0].cluster);
+  settle();
+  CHECK(world.machines[0].cluster->phase == TIDE_CLUSTER_SAID_BYE);
+  for (int i = 0; i < 40; i++) beat(true, true);
+  CHECK(!tide_cluster_lost(world.machines[0].cluster, NULL));
+  tide_cluster_begin_leave(world.machines[1].cluster);
+  settle();
+  expect_over();
+}
+
 /* ---- collectives ---------------------------------------------------------------------------- */
 
 static void submit_part(uint32_t rank, uint64_t kind, uint64_t expected) {
@@ -1538,18 +1557,17 @@ TEST(a_collective_ends_when_all_parts_have) {
   close_two();
 }
 
-/* `first`: the member that submits its part before the other one. */
-static void submit_unlike(uint32_t first) {
+/* `first`: the member that submits its part before the other one. `pause`: in ns, before each part:
+ * a signalling thread tells itself what has been quiet for a while. */
+static void submit_unlike(uint32_t first, uint64_t pause) {
   struct tide_failure why;
   open_two_with_all();
-  submit_part(first, 7, 1);
-  settle();
-  submit_part(1 - first, 7, 1);
-  settle();
-  submit_part(first, first ? 9 : 8, 2);
-  settle();
-  submit_part(1 - first, first ? 8 : 9, 2);
-  settle();
+  for (uint32_t i = 0; i < 4; i++) {
+    uint32_t from = i % 2 ? 1 - first : first;
+    tide_clock_pass(world.clock, pause);
+    submit_part(from, i < 2 ? 7 : 8 + from, 1 + i / 2);
+    settle();
+  }
   for (uint32_t i = 0; i < 2; i++) {
     CHECK_OK(tide_timeline_wait(all_ended(i), 1, TIDE_NOW));
     CHECK_STATUS(tide_timeline_wait(all_ended(i), 2, TIDE_NOW), TIDE_MISMATCH);
@@ -1562,8 +1580,10 @@ static void submit_unlike(uint32_t first) {
 }
 
 TEST(parts_of_two_kinds_fail) {
-  submit_unlike(0);
-  submit_unlike(1);
+  submit_unlike(0, 0);
+  submit_unlike(1, 0);
+  submit_unlike(0, 1000000);
+  submit_unlike(1, 1000000);
 }
 
 TEST(a_part_that_does_not_arrive_fails_all) {
@@ -1578,6 +1598,54 @@ TEST(a_part_that_does_not_arrive_fails_all) {
   settle();
   for (uint32_t i = 0; i < 2; i++)
     CHECK_STATUS(tide_timeline_wait(all_ended(i), 1, TIDE_NOW), TIDE_IO);
+  close_two();
+}
+
+static void submit_next_part(struct tide_timepoint *timepoint, enum tide_status status) {
+  (void)timepoint;
+  CHECK_OK(status);
+  submit_part(0, 7, 2);
+}
+
+/* The last part that arrives runs while it is submitted, and with it the call. */
+TEST(a_call_submits_the_next_part) {
+  struct tide_timeline *ran;
+  open_two_with_all();
+  struct machine *m = &world.machines[0];
+  CHECK_OK(tide_timeline_create(m->context, NULL, &ran));
+  struct tide_timepoint next = {.timeline = ran, .value = 1, .call = submit_next_part};
+  CHECK_OK(tide_timepoint_add(&next));
+  submit_part(1, 7, 1);
+  submit_part(1, 7, 2);
+  settle();
+  struct tide_signal signal = {.timeline = ran, .value = 1};
+  struct tide_operation part = {.label = "part", .signals = &signal, .signal_count = 1};
+  CHECK_OK(tide_cluster_collective_submit(m->all, 7, &part, NULL, NULL));
+  settle();
+  for (uint32_t i = 0; i < 2; i++) CHECK_EQ_U64(tide_timeline_query(all_ended(i)), 2);
+  close_two();
+}
+
+/* Its second operation would close a cycle; the first one waits for ever. */
+TEST(a_part_that_is_refused_fails_all) {
+  struct tide_timeline *there, *back;
+  struct tide_diag diag;
+  open_two_with_all();
+  struct machine *m = &world.machines[1];
+  CHECK_OK(tide_timeline_create(m->context, NULL, &there));
+  CHECK_OK(tide_timeline_create(m->context, NULL, &back));
+  struct tide_wait waits[2] = {{there, 1}, {back, 1}};
+  struct tide_signal signals[2] = {{.timeline = back, .value = 1}, {.timeline = there, .value = 1}};
+  struct tide_operation other = {
+      .waits = &waits[0], .wait_count = 1, .signals = &signals[0], .signal_count = 1};
+  struct tide_operation part = {
+      .waits = &waits[1], .wait_count = 1, .signals = &signals[1], .signal_count = 1};
+  CHECK_OK(tide_queue_submit(m->queues[1], &other, NULL, NULL));
+  CHECK_STATUS(tide_cluster_collective_submit(m->all, 7, &part, NULL, &diag), TIDE_DEADLOCK);
+  submit_part(0, 7, 1);
+  settle();
+  for (uint32_t i = 0; i < 2; i++)
+    CHECK_STATUS(tide_timeline_wait(all_ended(i), 1, TIDE_NOW), TIDE_DEADLOCK);
   close_two();
 }
 
@@ -1598,6 +1666,9 @@ TEST(a_collective_has_a_depth_and_a_name) {
   params.rank_count = 1; /* not this one */
   CHECK_STATUS(tide_cluster_collective_create(m->cluster, &params, &other), TIDE_INVALID);
   params.rank_count = 2;
+  params.depth = UINT32_MAX;
+  CHECK_STATUS(tide_cluster_collective_create(m->cluster, &params, &other), TIDE_INVALID);
+  params.depth = 2;
   CHECK_OK(tide_cluster_collective_create(m->cluster, &params, &other));
   const struct tide_operation part = {.label = "part"};
   struct tide_diag diag;
@@ -1682,6 +1753,7 @@ static void end_reading(struct shared *s, struct tide_work *work, enum tide_stat
 TEST(a_buffer_is_reused_once_it_has_been_read) {
   struct shared s;
   open_shared(&s);
+  CHECK(tide_buffer_idle(s.buffer));
   share_buffer(&s);
   struct tide_work *work = start_reading(&s);
   settle();
@@ -1800,6 +1872,80 @@ TEST(a_reader_that_is_skipped_has_read) {
   close_two();
 }
 
+/* The receipt has failed, and the buffer is another one's; the same value may be signalled again.
+ */
+TEST(a_reader_that_tries_again_reads_nothing) {
+  struct shared s;
+  open_shared(&s);
+  share_buffer(&s);
+  end_reading(&s, start_reading(&s), TIDE_IO);
+  CHECK(is_reused(&s));
+  struct tide_work *work = start_reading(&s);
+  CHECK_STATUS(read_shared(&s, 1, 0, BUFFER), TIDE_INVALID);
+  end_reading(&s, work, TIDE_OK);
+  close_two();
+}
+
+TEST(a_receipt_that_its_host_fails_is_over) {
+  struct shared s;
+  open_shared(&s);
+  share_buffer(&s);
+  CHECK(!is_reused(&s));
+  tide_timeline_fail(s.read, TIDE_IO);
+  settle();
+  CHECK(is_reused(&s));
+  CHECK_STATUS(read_shared(&s, 1, 0, BUFFER), TIDE_INVALID);
+  close_two();
+}
+
+/* A reader has failed before, and no one is left to signal the others. */
+TEST(a_receipt_that_is_released_is_over) {
+  struct shared s;
+  open_shared(&s);
+  begin_op(s.reader, s.read, 1, true);
+  CHECK_OK(tide_cluster_export(s.writer->cluster, s.buffer, s.written, 1, s.receipt, 2));
+  CHECK_OK(tide_timeline_signal(s.written, 1, NULL));
+  tide_pool_free(s.buffer, NULL);
+  finish_and_settle(s.reader);
+  CHECK(!is_reused(&s));
+  tide_timeline_release(s.read);
+  s.reader->lines[1][0] = NULL;
+  settle();
+  CHECK(is_reused(&s));
+  close_two();
+}
+
+TEST(a_receipt_may_be_the_last_value) {
+  struct shared s;
+  open_shared(&s);
+  CHECK_OK(tide_cluster_export(s.writer->cluster, s.buffer, s.written, 1, s.receipt, UINT64_MAX));
+  CHECK(!tide_buffer_idle(s.buffer));
+  CHECK_OK(tide_timeline_signal(s.written, 1, NULL));
+  tide_pool_free(s.buffer, NULL);
+  settle();
+  CHECK(!is_reused(&s));
+  CHECK_OK(tide_timeline_signal(s.read, UINT64_MAX, NULL));
+  settle();
+  CHECK(is_reused(&s));
+  close_two();
+}
+
+/* Each would wait for the other one's receipt. */
+TEST(two_that_have_not_read_leave) {
+  struct shared s;
+  struct tide_buffer *back;
+  open_shared(&s);
+  share_buffer(&s);
+  struct machine *m = s.reader;
+  CHECK_OK(tide_pool_alloc(m->pool, BUFFER, NULL, "back", &back));
+  CHECK_OK(tide_cluster_export(m->cluster, back, m->lines[1][1], 1, m->lines[0][1], 1));
+  CHECK_OK(tide_timeline_signal(m->lines[1][1], 1, NULL));
+  tide_pool_free(back, NULL);
+  settle();
+  leave_both();
+  expect_over();
+}
+
 /* The reader has not heard of the loss, and still reads. */
 TEST(a_loss_keeps_the_memory_of_open_receipts) {
   struct shared s;
@@ -1843,6 +1989,7 @@ TEST(a_reader_that_has_left_has_read) {
   CHECK(!is_reused(&s));
   leave_both();
   CHECK(is_reused(&s));
+  CHECK_STATUS(read_shared(&s, 1, 0, BUFFER), TIDE_CANCELLED);
   expect_over();
 }
 
@@ -1867,18 +2014,21 @@ TEST(a_buffer_is_told_anew) {
 
 TEST_MAIN(CASE(random_programs_over_a_simulated_transport), CASE(a_silent_neighbour_is_lost),
           CASE(a_machine_that_slept_itself_judges_nobody),
-          CASE(a_member_that_has_left_may_be_silent), CASE(a_collective_ends_when_all_parts_have),
-          CASE(parts_of_two_kinds_fail), CASE(a_part_that_does_not_arrive_fails_all),
-          CASE(a_collective_has_a_depth_and_a_name), CASE(a_buffer_is_reused_once_it_has_been_read),
-          CASE(a_read_names_what_is_there), CASE(an_export_names_what_is_there),
-          CASE(a_failed_receipt_waits_for_its_operation),
+          CASE(a_member_that_has_left_may_be_silent), CASE(a_member_that_has_left_gets_beats),
+          CASE(a_collective_ends_when_all_parts_have), CASE(parts_of_two_kinds_fail),
+          CASE(a_part_that_does_not_arrive_fails_all), CASE(a_call_submits_the_next_part),
+          CASE(a_part_that_is_refused_fails_all), CASE(a_collective_has_a_depth_and_a_name),
+          CASE(a_buffer_is_reused_once_it_has_been_read), CASE(a_read_names_what_is_there),
+          CASE(an_export_names_what_is_there), CASE(a_failed_receipt_waits_for_its_operation),
           CASE(a_cancelled_reader_ends_its_receipt_alone), CASE(a_reader_that_fails_has_read),
-          CASE(a_reader_that_is_skipped_has_read), CASE(a_loss_keeps_the_memory_of_open_receipts),
-          CASE(leaving_waits_for_the_readers), CASE(a_reader_that_has_left_has_read),
-          CASE(a_buffer_is_told_anew), CASE(a_message_that_breaks_a_rule_is_a_loss),
-          CASE(a_promise_behind_a_gap_is_not_kept), CASE(a_message_of_another_session_is_a_loss),
-          CASE(a_member_asks_for_what_it_may_ask), CASE(a_home_speaks_for_itself_alone),
-          CASE(an_epoch_that_was_not_given_is_no_past),
+          CASE(a_reader_that_is_skipped_has_read), CASE(a_reader_that_tries_again_reads_nothing),
+          CASE(a_receipt_that_its_host_fails_is_over), CASE(a_receipt_that_is_released_is_over),
+          CASE(a_receipt_may_be_the_last_value), CASE(two_that_have_not_read_leave),
+          CASE(a_loss_keeps_the_memory_of_open_receipts), CASE(leaving_waits_for_the_readers),
+          CASE(a_reader_that_has_left_has_read), CASE(a_buffer_is_told_anew),
+          CASE(a_message_that_breaks_a_rule_is_a_loss), CASE(a_promise_behind_a_gap_is_not_kept),
+          CASE(a_message_of_another_session_is_a_loss), CASE(a_member_asks_for_what_it_may_ask),
+          CASE(a_home_speaks_for_itself_alone), CASE(an_epoch_that_was_not_given_is_no_past),
           CASE(a_message_that_is_cut_short_is_refused), CASE(names),
           CASE(leaving_waits_for_a_held_operation), CASE(leaving_waits_for_what_was_asked_for),
           CASE(leaving_waits_for_a_timeline_that_nobody_follows),

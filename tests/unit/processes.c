@@ -617,6 +617,7 @@ static void meet(void) {
                                        .path = path,
                                        .rank = meeting_rank,
                                        .count = meeting_count,
+                                       .silence = silence,
                                        .deadline = tide_after_ms(context, meeting_ms)};
   NEED_STATUS(tide_cluster_join(context, &params, &cluster, &diag), meeting_status);
   snprintf(common->text[rank], sizeof common->text[rank], "%s", diag.text);
@@ -675,6 +676,11 @@ TEST(who_does_not_fit_is_refused) {
   pid_t other = begin_meeting(1, 1, 3, 50000, TIDE_DENIED);
   end_well(1, other);
   CHECK(ends_with(1, ": rank 1 of 3 was expected to be one of 1 to 1 of 2"));
+  silence = 5000000000u; /* it would take the other one, which never beats, for silent */
+  other = begin_meeting(1, 1, 2, 50000, TIDE_DENIED);
+  silence = 0;
+  end_well(1, other);
+  CHECK(ends_with(1, ": a silence of 0 ms was expected, and not of 5000 ms"));
   other = begin_meeting(1, 1, 2, 50000, TIDE_OK);
   end_well(1, other);
   end_well(0, pid);
@@ -823,8 +829,10 @@ static void send_frame(struct member *m, struct tide_queue *queue, struct tide_p
                        struct tide_timeline *filled, struct tide_timeline *read, uint32_t number) {
   struct tide_buffer *buffer;
   enum tide_status status;
-  while ((status = tide_queue_alloc(queue, pool, FRAME, "frame", &buffer)) == TIDE_NOMEM)
-    NEED_OK(tide_timeline_wait(read, tide_timeline_query(read) + 1, soon(m)));
+  uint64_t seen; /* before it is tried: what is read meanwhile wakes the wait */
+  while (seen = tide_timeline_query(read),
+         (status = tide_queue_alloc(queue, pool, FRAME, "frame", &buffer)) == TIDE_NOMEM)
+    NEED_OK(tide_timeline_wait(read, seen + 1, soon(m)));
   NEED_OK(status);
   struct frame frame = {tide_buffer_data(buffer), number};
   NEED_OK(tide_cluster_export(m->cluster, buffer, filled, number, read, number));
@@ -903,6 +911,56 @@ static void read_frames(void) {
 TEST(frames_go_through_a_small_pool) {
   open_case();
   pid_t first = begin(0, send_frames), second = begin(1, read_frames);
+  end_well(0, first);
+  end_well(1, second);
+  close_case();
+}
+
+/* The second chunk of the pool is exported first. */
+static void send_backwards(void) {
+  struct member m;
+  struct tide_queue *queue;
+  struct tide_buffer *buffers[IN_MEMORY];
+  join(&m, 2);
+  struct tide_pool *pool = open_pool(&m);
+  struct tide_timeline *filled = publish(&m, "filled"), *read = follow(&m, 1, "read");
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  for (uint32_t i = 0; i < IN_MEMORY; i++)
+    NEED_OK(tide_queue_alloc(queue, pool, FRAME, "frame", &buffers[i]));
+  for (uint32_t number = 1; number <= IN_MEMORY; number++) {
+    struct tide_buffer *buffer = buffers[IN_MEMORY - number];
+    struct frame frame = {tide_buffer_data(buffer), number};
+    NEED_OK(tide_cluster_export(m.cluster, buffer, filled, number, read, number));
+    submit(queue, &(struct tide_operation){.body = &fills,
+                                           TIDE_ARGUMENTS(frame),
+                                           TIDE_USES({.buffer = buffer, .access = TIDE_WRITE}),
+                                           TIDE_SIGNALS(TIDE_SIGNAL(filled, number))});
+    tide_queue_free(queue, buffer);
+  }
+  NEED_OK(tide_timeline_wait(read, IN_MEMORY, soon(&m)));
+  leave(&m);
+}
+
+static void read_backwards(void) {
+  struct member m;
+  struct tide_queue *queue;
+  join(&m, 2);
+  reading = m.cluster;
+  frames = follow(&m, 0, "filled");
+  struct tide_timeline *read = publish(&m, "read");
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  for (uint32_t i = 1; i <= IN_MEMORY; i++)
+    submit(queue, &(struct tide_operation){.body = &reads,
+                                           TIDE_ARGUMENTS(i),
+                                           TIDE_WAITS({frames, i}),
+                                           TIDE_SIGNALS(TIDE_SIGNAL(read, i))});
+  NEED_OK(tide_timeline_wait(read, IN_MEMORY, soon(&m)));
+  leave(&m);
+}
+
+TEST(chunks_come_in_the_order_of_their_exports) {
+  open_case();
+  pid_t first = begin(0, send_backwards), second = begin(1, read_backwards);
   end_well(0, first);
   end_well(1, second);
   close_case();
@@ -1037,8 +1095,35 @@ TEST(four_processes_do_one_thing_together) {
   close_case();
 }
 
+/* The first instance has parts of two kinds. */
+static void work_apart(void) {
+  struct member m;
+  struct tide_queue *queue;
+  struct tide_cluster_collective *all;
+  join(&m, 2);
+  NEED_OK(tide_queue_create(m.cpu, NULL, &queue));
+  struct tide_cluster_collective_params params = {
+      .struct_size = sizeof params, .name = "step", .queue = queue};
+  NEED_OK(tide_cluster_collective_create(m.cluster, &params, &all));
+  usleep(100000 * rank);
+  NEED_OK(tide_cluster_collective_submit(all, rank, &(struct tide_operation){.label = "part"}, NULL,
+                                         NULL));
+  NEED_STATUS(tide_timeline_wait(tide_cluster_collective_progress(all), 1, soon(&m)),
+              TIDE_MISMATCH);
+  leave(&m);
+}
+
+TEST(two_processes_do_two_things) {
+  pid_t pids[2];
+  open_case();
+  for (uint32_t i = 0; i < 2; i++) pids[i] = begin(i, work_apart);
+  for (uint32_t i = 0; i < 2; i++) end_well(i, pids[i]);
+  close_case();
+}
+
 TEST_MAIN(CASE(a_consumer_is_queued_before_its_producer_runs), CASE(a_queue_is_followed),
-          CASE(four_processes_do_one_thing_together), CASE(frames_go_through_a_small_pool),
+          CASE(four_processes_do_one_thing_together), CASE(two_processes_do_two_things),
+          CASE(frames_go_through_a_small_pool), CASE(chunks_come_in_the_order_of_their_exports),
           CASE(a_killed_reader_keeps_the_memory), CASE(a_killed_writer_fails_its_reader),
           CASE(no_message_goes_through_a_third), CASE(a_killed_member_is_named),
           CASE(a_stopped_member_is_named), CASE(a_member_that_does_not_leave_is_named),

@@ -3,7 +3,7 @@
 #include "base/text.h"
 
 #define MAGIC 0x54454d4544495400ull
-#define VERSION 1u /* raised when struct tide_greeting, or a message of the session, changes */
+#define VERSION 2u /* raised when struct tide_greeting, or a message of the session, changes */
 
 void tide_greeting_begin(struct tide_greeting *greeting, enum tide_greeting_kind kind,
                          const struct tide_meeting *meeting) {
@@ -12,7 +12,8 @@ void tide_greeting_begin(struct tide_greeting *greeting, enum tide_greeting_kind
                                      .kind = kind,
                                      .rank = meeting->rank,
                                      .count = meeting->count,
-                                     .tag = meeting->tag};
+                                     .tag = meeting->tag,
+                                     .silence = meeting->silence};
 }
 
 /* Ends the text, and leaves one line of it. */
@@ -56,6 +57,10 @@ enum tide_status tide_greeting_judge_hello(const struct tide_greeting *hello,
   if (hello->count != meeting->count || !hello->rank || hello->rank >= meeting->count)
     return tide_diag_set(diag, TIDE_DENIED, "rank %u of %u was expected to be one of 1 to %u of %u",
                          hello->rank, hello->count, meeting->count - 1, meeting->count);
+  if (hello->silence != meeting->silence)
+    return tide_diag_set(diag, TIDE_DENIED, "a silence of %lu ms was expected, and not of %lu ms",
+                         (unsigned long)(meeting->silence / 1000000u),
+                         (unsigned long)(hello->silence / 1000000u));
   const struct tide_met *met = &meeting->members[hello->rank];
   if (met->socket >= 0)
     return tide_diag_set(diag, TIDE_DENIED, "rank %u has come already (%s)", hello->rank,

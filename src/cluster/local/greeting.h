@@ -19,6 +19,7 @@ struct tide_greeting {
   uint32_t version, kind;
   uint32_t rank, count;
   uint64_t tag;
+  uint64_t silence;     /* HELLO: of the sender, in ns */
   uint32_t has_process; /* MEMBER: a descriptor of the process comes last */
   uint32_t status;      /* REFUSED */
   char text[256];       /* HELLO: the label; MEMBER: its name; REFUSED: the reason */

@@ -18,6 +18,7 @@
 #define EVENTS 32
 #define TAKEN_AT_ONCE 256 /* messages of one member, before the others have their turn */
 #define MEETING_MS 60000
+#define SHORTEST_SILENCE 20000000u /* ns: epoll_wait counts milliseconds, and threads are late */
 
 enum {
   ASLEEP,
@@ -429,6 +430,7 @@ enum tide_status tide_cluster_join(struct tide_context *context,
   if (status != TIDE_OK)
     return tide_diag_set(diag, status, "struct tide_cluster_params: %s", tide_status_text(status));
   if (!own.deadline) own.deadline = tide_after_ms(context, MEETING_MS);
+  if (own.silence && own.silence < SHORTEST_SILENCE) own.silence = SHORTEST_SILENCE;
   status = check(context, &own, diag);
   if (status == TIDE_OK) status = tide_meet(&own, &meeting, diag);
   if (status != TIDE_OK) return status;

@@ -329,7 +329,8 @@ enum tide_status tide_meet(const struct tide_cluster_params *params, struct tide
                            struct tide_diag *diag) {
   struct tide_diag own = {.status = TIDE_OK};
   if (!diag) diag = &own;
-  *out = (struct tide_meeting){.rank = params->rank, .count = params->count};
+  *out = (struct tide_meeting){
+      .rank = params->rank, .count = params->count, .silence = params->silence};
   for (uint32_t i = 0; i < TIDE_CLUSTER_MEMBERS_MAX; i++)
     out->members[i].socket = out->members[i].process = -1;
   enum tide_status status =

@@ -23,6 +23,7 @@ struct tide_met {
 struct tide_meeting {
   uint32_t rank, count;
   uint64_t tag;
+  uint64_t silence; /* ns, the same for all */
   struct tide_met members[TIDE_CLUSTER_MEMBERS_MAX];
 };
 

@@ -214,8 +214,8 @@ static void close_unused(struct tide_context *context, struct mapping *mapping) 
 
 static const char *take_chunk(struct tide_context *context, struct tide_shared_peer *peer,
                               const struct chunk_message *message, int descriptor) {
-  const struct mapping *newest = TIDE_CONTAINER(peer->mappings.prev, struct mapping, link);
-  if (!tide_list_empty(&peer->mappings) && message->number <= newest->number) {
+  /* Chunks come in the order of their first exports, which is not that of their numbers. */
+  if (find_mapping(peer, message->number)) {
     close(descriptor);
     return "it shares a piece of memory twice";
   }
