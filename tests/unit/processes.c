@@ -734,7 +734,7 @@ static void answer_hello(int listener, int how) {
   CHECK(size > 11);
   if (how == 0) size = 11;
   if (how == 1) bytes[8]++;                                  /* the version */
-  if (how == 2) bytes[12] = 2, bytes[16] = 0, bytes[40] = 0; /* MEMBER 0 */
+  if (how == 2) bytes[12] = 2, bytes[16] = 0, bytes[48] = 0; /* MEMBER 0 */
   CHECK(send(visitor, bytes, (size_t)size, 0) == size);
   close(visitor);
 }
@@ -742,8 +742,8 @@ static void answer_hello(int listener, int how) {
 TEST(what_is_no_rank_0_is_named) {
   static const char *const why[] = {
       ": no session meets there: 11 bytes that are no message of a meeting",
-      ": no session meets there: another version of the library: messages of version 1 were "
-      "expected, one of version 2 has come",
+      ": no session meets there: another version of the library: messages of version 2 were "
+      "expected, one of version 3 has come",
       ": no session meets there: rank 0 tells of rank 0 without its name",
       ": no session meets there: rank 0 sends a message that is not its to send"};
   struct sockaddr_un address = {.sun_family = AF_UNIX};
