@@ -1815,6 +1815,8 @@ TEST(a_failed_receipt_waits_for_its_operation) {
   tide_timeline_fail(s.read, TIDE_FAILED);
   settle();
   CHECK_STATUS(tide_timeline_wait(s.receipt, 1, TIDE_NOW), TIDE_FAILED);
+  tide_subject_change(&tide_cluster_need_home(s.reader->cluster, "line 0 of machine 1")->subject);
+  settle(); /* a later state says it again */
   CHECK(!is_reused(&s));
   CHECK_OK(read_shared(&s, 1, 0, BUFFER));
   end_reading(&s, work, TIDE_OK);
