@@ -175,8 +175,8 @@ static void take_change(struct tide_cluster *cluster, struct tide_subject *subje
     tide_cluster_put_in_line(cluster, at);
 }
 
-/* Takes the changed subjects, in the order of their changes: a follower hears of a promise before
- * it hears of what was signalled later. */
+/* Takes the changed subjects, in the order of their first changes: mostly, a follower hears of a
+ * promise before it hears of a value that was signalled later. */
 static struct tide_subject *take_changed(struct tide_cluster *cluster) {
   struct tide_subject *newest = tide_exchange(&cluster->changed, NULL), *first = NULL;
   while (newest) {
