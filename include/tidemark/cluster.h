@@ -110,10 +110,11 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_publish(struct tide_clust
                                                                struct tide_timeline *timeline);
 /* Follows a timeline of another member, which may publish it later. *out_timeline has an owner for
  * the caller. To follow it again gives the same one. Once the callers have released it and nothing
- * waits for it, its home is asked to tell no more.
+ * waits for it, its home is asked to tell no more. A home that has left
+ * still tells what it has reached, until all leave.
  * - TIDE_INVALID: no such member, or its own rank, or no name
  * - TIDE_LOST: the session is lost
- * - TIDE_CANCELLED: this member or that one has left
+ * - TIDE_CANCELLED: this member leaves, or that one is gone
  * - TIDE_NOMEM */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_follow(struct tide_cluster *cluster,
                                                               uint32_t home, const char *name,

@@ -206,7 +206,7 @@ enum tide_status tide_cluster_follow(struct tide_cluster *cluster, uint32_t home
   tide_cluster_lock(cluster);
   struct tide_followed *followed = find_mirror(cluster, home, name);
   if (cluster->is_lost) status = TIDE_LOST;
-  else if (cluster->phase != TIDE_CLUSTER_OPEN || cluster->members[home].has_left)
+  else if (cluster->phase != TIDE_CLUSTER_OPEN || cluster->members[home].is_gone)
     status = TIDE_CANCELLED;
   else if (!followed) status = make_mirror(cluster, home, name, &followed);
   if (status == TIDE_OK) {

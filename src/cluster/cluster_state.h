@@ -184,6 +184,8 @@ void tide_cluster_lose(struct tide_cluster *cluster, uint32_t rank, const char *
 /* Wakes the threads that wait for `news`. */
 void tide_cluster_announce(struct tide_cluster *cluster);
 
+/* The failure of what a member that has left has not reached. */
+struct tide_failure tide_cluster_leave_of(const struct tide_cluster *cluster, uint32_t rank);
 /* Begins to leave, and waits for nothing. */
 void tide_cluster_begin_leave(struct tide_cluster *cluster);
 /* Ends the session well if all members have said BYE. */

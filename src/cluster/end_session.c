@@ -73,6 +73,24 @@ bool tide_cluster_lost(struct tide_cluster *cluster, struct tide_failure *out_fa
   return is_lost;
 }
 
+struct tide_failure tide_cluster_leave_of(const struct tide_cluster *cluster, uint32_t rank) {
+  struct tide_failure why = {.status = TIDE_CANCELLED};
+  struct tide_text text;
+  tide_text_init(&text, why.text, sizeof why.text);
+  tide_text_format(&text, "machine %u (%s) has left the session", rank,
+                   cluster->members[rank].name);
+  return why;
+}
+
+static void cancel_mirrors_of(struct tide_cluster *cluster, uint32_t rank,
+                              struct tide_fired *fired) {
+  struct tide_failure why = tide_cluster_leave_of(cluster, rank);
+  for (struct tide_tree_node *at = cluster->mirrors.first; at; at = tide_tree_next(at)) {
+    const struct tide_followed *followed = TIDE_CONTAINER(at, struct tide_followed, node);
+    if (followed->home == rank) tide_mirror_lose(followed->timeline, &why, fired);
+  }
+}
+
 /* The member reports no progress any more, and all its operations have finished. */
 static void close_axes_of(struct tide_cluster *cluster, uint32_t rank, struct tide_fired *fired) {
   uint64_t first = (uint64_t)(rank + 1) << 48;
@@ -92,6 +110,7 @@ void tide_cluster_gone(struct tide_cluster *cluster, uint32_t rank, const char *
     member->is_gone = true;
     member->in_flight = 0;
     close_axes_of(cluster, rank, &fired);
+    cancel_mirrors_of(cluster, rank, &fired);
   }
   tide_cluster_unlock(cluster);
   tide_fired_run_calls(&fired, cluster->context);
@@ -101,9 +120,16 @@ void tide_cluster_gone(struct tide_cluster *cluster, uint32_t rank, const char *
 
 /* ---- leaving ------------------------------------------------------------------------------ */
 
+/* True if something that was sent to a member, such as BYE, has not gone yet. */
+static bool has_unsent(const struct tide_cluster *cluster, uint32_t rank) {
+  const struct tide_transport *transport = &cluster->transport;
+  return transport->has_unsent && transport->has_unsent(transport->self, rank);
+}
+
 static bool have_left(const struct tide_cluster *cluster) {
   for (uint32_t i = 0; i < cluster->count; i++)
-    if (i != cluster->rank && !cluster->members[i].has_left) return false;
+    if (i != cluster->rank && (!cluster->members[i].has_left || has_unsent(cluster, i)))
+      return false;
   return true;
 }
 
@@ -139,7 +165,7 @@ static void lose_slow(struct tide_cluster *cluster) {
   tide_cluster_lock(cluster);
   for (uint32_t i = 0; i < cluster->count && rank == cluster->rank; i++)
     if (i != rank && !cluster->members[i].is_gone &&
-        (cluster->members[i].in_flight || !cluster->members[i].has_left))
+        (cluster->members[i].in_flight || !cluster->members[i].has_left || has_unsent(cluster, i)))
       rank = i;
   uint32_t in_flight = cluster->members[rank].in_flight, unread = count_unread(cluster, rank);
   if (rank == cluster->rank)
@@ -147,6 +173,8 @@ static void lose_slow(struct tide_cluster *cluster) {
   else if (in_flight)
     tide_text_format(&text, "it had not taken in %u states when others left", in_flight);
   else if (unread) tide_text_format(&text, "it had not read %u buffers when others left", unread);
+  else if (cluster->members[rank].has_left)
+    tide_text_format(&text, "it had not taken in that others left");
   else tide_text_format(&text, "it had not left when others did");
   tide_cluster_unlock(cluster);
   tide_cluster_lose(cluster, rank, reason);

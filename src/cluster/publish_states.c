@@ -117,6 +117,13 @@ void tide_cluster_put_in_line(struct tide_cluster *cluster, struct tide_follower
   member->last_untold = &follower->next_untold;
 }
 
+/* Writes that a name will not be published: this member has left. */
+static void write_unmade(struct tide_cluster *cluster, const struct tide_follower *follower) {
+  struct tide_failure why = tide_cluster_leave_of(cluster, cluster->rank);
+  struct tide_mirror_state state = {.fail_from = 1, .status = why.status, .cause = &why};
+  tide_message_state(&cluster->writer, cluster->tag, follower->number, UINT64_MAX, &state);
+}
+
 /* Writes and sends the newest state. */
 static void tell_follower(struct tide_cluster *cluster, struct tide_follower *follower) {
   struct tide_subject *subject = follower->subject;
@@ -129,6 +136,8 @@ static void tell_follower(struct tide_cluster *cluster, struct tide_follower *fo
     tide_cluster_tell_exports(cluster, tide_home_of(subject), follower);
     tide_cluster_tell_parts(cluster, tide_home_of(subject), follower);
     is_all = write_state(cluster, tide_home_of(subject), follower);
+  } else if (!subject->is_axis && cluster->phase == TIDE_CLUSTER_SAID_BYE) {
+    write_unmade(cluster, follower);
   } else {
     return; /* there is nothing to tell yet */
   }
@@ -322,6 +331,17 @@ static void note_leaving(struct tide_cluster *cluster) {
   }
 }
 
+/* Has the followers of names that were never published told so. */
+static void end_unmade(struct tide_cluster *cluster) {
+  for (struct tide_link *at = cluster->subjects.next; at != &cluster->subjects; at = at->next) {
+    struct tide_subject *subject = TIDE_CONTAINER(at, struct tide_subject, link);
+    if (subject->is_axis || tide_home_of(subject)->timeline) continue;
+    for (struct tide_follower *follower = subject->followers; follower; follower = follower->next)
+      tide_cluster_put_in_line(cluster, follower);
+  }
+  for (uint32_t i = 0; i < cluster->count; i++) tell_member(cluster, &cluster->members[i]);
+}
+
 static void take_leave(struct tide_cluster *cluster) {
   if (cluster->phase != TIDE_CLUSTER_LEAVING) return;
   if (!cluster->has_said_leaving) say_to_all(cluster, TIDE_MESSAGE_LEAVING);
@@ -329,6 +349,7 @@ static void take_leave(struct tide_cluster *cluster) {
   if (!is_settled(cluster)) return;
   cluster->phase = TIDE_CLUSTER_SAID_BYE;
   say_to_all(cluster, TIDE_MESSAGE_BYE);
+  end_unmade(cluster);
 }
 
 static void tell_locked(struct tide_cluster *cluster) {

@@ -186,6 +186,10 @@ static const char *take_state(struct tide_cluster *cluster, uint32_t from, struc
   tide_cluster_end_receipts(followed, false);
   if (tide_mirror_take(followed->timeline, state, fired, diag) != TIDE_OK) return diag->text;
   followed->has_come = true;
+  if (cluster->members[from].has_left) {
+    struct tide_failure why = tide_cluster_leave_of(cluster, from);
+    tide_mirror_lose(followed->timeline, &why, fired);
+  }
   if (state->newest.value) note_axes(cluster, &state->newest, fired);
   for (size_t i = 0; i < state->pending_count; i++) note_axes(cluster, &state->pending[i], fired);
   return NULL;
@@ -257,16 +261,13 @@ static const char *take_noted(struct tide_cluster *cluster, uint32_t from) {
 }
 
 static const char *take_bye(struct tide_cluster *cluster, uint32_t from, struct tide_fired *fired) {
-  struct tide_failure why = {.status = TIDE_CANCELLED};
-  struct tide_text text;
+  struct tide_failure why = tide_cluster_leave_of(cluster, from);
   cluster->members[from].has_left = true;
-  tide_text_init(&text, why.text, sizeof why.text);
-  tide_text_format(&text, "machine %u (%s) has left the session", from,
-                   cluster->members[from].name);
   for (struct tide_tree_node *at = cluster->mirrors.first; at; at = tide_tree_next(at)) {
     struct tide_followed *followed = TIDE_CONTAINER(at, struct tide_followed, node);
     if (followed->home != from) continue;
-    tide_mirror_lose(followed->timeline, &why, fired);
+    /* A timeline that was asked for last has its first state still on its way. */
+    if (followed->has_come) tide_mirror_lose(followed->timeline, &why, fired);
     tide_cluster_end_receipts(followed, true);
   }
   return NULL;

@@ -54,6 +54,9 @@ struct tide_transport {
   /* Has the transport's thread call tide_cluster_tell soon. Any thread, which may hold the
    * tracker's or the scheduler's lock: it takes none. */
   void (*wake)(void *self);
+  /* True if bytes for a member are still here. Once they have gone the transport's thread calls
+   * tide_cluster_tell. The session's lock is held. NULL: send keeps none. */
+  bool (*has_unsent)(void *self, uint32_t to);
   /* Ends the transport: when it has returned, no call of the session is in progress or begins, and
    * send and wake do nothing. NULL: nothing is to be ended. */
   void (*end)(void *self);

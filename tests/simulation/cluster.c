@@ -1125,6 +1125,69 @@ TEST(leaving_waits_for_what_was_asked_for) {
   expect_over();
 }
 
+/* A member that has left tells what it has reached until all leave, also to those that ask late. */
+TEST(a_member_that_has_left_is_followed) {
+  struct tide_timeline *late, *unmade, *before;
+  struct tide_failure why;
+  open_two();
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  CHECK_OK(tide_cluster_follow(other->cluster, 0, "never", &before));
+  CHECK_OK(tide_timeline_signal_external(m->lines[0][0], 3));
+  settle();
+  tide_timeline_release(other->lines[0][0]);
+  CHECK_OK(tide_timeline_signal_external(m->lines[0][0], 4)); /* the other one lets it go */
+  settle();
+  tide_cluster_begin_leave(m->cluster);
+  settle();
+  CHECK(m->cluster->phase == TIDE_CLUSTER_SAID_BYE);
+  CHECK_STATUS(tide_timeline_wait(before, 1, TIDE_NOW), TIDE_CANCELLED);
+  CHECK_OK(tide_cluster_follow(other->cluster, 0, "line 0 of machine 0", &late));
+  CHECK_OK(tide_cluster_follow(other->cluster, 0, "unmade", &unmade));
+  other->lines[0][0] = late;
+  settle();
+  CHECK_EQ_U64(tide_timeline_query(late), 4);
+  CHECK_STATUS(tide_timeline_wait(late, 5, TIDE_NOW), TIDE_CANCELLED);
+  CHECK_STATUS(tide_timeline_wait(unmade, 1, TIDE_NOW), TIDE_CANCELLED);
+  CHECK(tide_timeline_failure(unmade, 1, &why));
+  CHECK_EQ_STR(why.text, "machine 0 (host a, pid 70) has left the session");
+  tide_timeline_release(before);
+  tide_timeline_release(unmade);
+  tide_cluster_begin_leave(other->cluster);
+  settle();
+  expect_over();
+}
+
+/* Its question comes after the other one has noted all. */
+TEST(a_question_that_crosses_a_bye_is_answered) {
+  struct tide_timeline *late;
+  struct tide_timeline_params params = {.struct_size = sizeof params, .scope = TIDE_SCOPE_SYSTEM};
+  struct tide_timeline *line;
+  open_two();
+  struct machine *m = &world.machines[0], *other = &world.machines[1];
+  CHECK_OK(tide_timeline_create(m->context, &params, &line));
+  CHECK_OK(tide_cluster_publish(m->cluster, "late", line));
+  CHECK_OK(tide_timeline_signal_external(line, 1));
+  settle();
+  tide_cluster_begin_leave(m->cluster);
+  tide_cluster_tell(m->cluster);
+  while (world.packets) deliver(&world);
+  tide_cluster_tell(other->cluster); /* it notes the leaving */
+  CHECK_OK(tide_cluster_follow(other->cluster, 0, "late", &late));
+  while (world.packets) deliver(&world);
+  tide_cluster_tell(m->cluster);
+  while (world.packets) deliver(&world);
+  CHECK(other->cluster->members[0].has_left);
+  CHECK_STATUS(tide_timeline_wait(late, 1, TIDE_NOW), TIDE_TIMEOUT);
+  settle();
+  CHECK_OK(tide_timeline_wait(late, 1, TIDE_NOW));
+  CHECK_STATUS(tide_timeline_wait(late, 2, TIDE_NOW), TIDE_CANCELLED);
+  tide_timeline_release(late);
+  tide_timeline_release(line);
+  tide_cluster_begin_leave(other->cluster);
+  settle();
+  expect_over();
+}
+
 /* Its value is promised by nobody yet, and its own signal neither. */
 TEST(leaving_waits_for_a_held_operation) {
   open_two();
@@ -2035,6 +2098,7 @@ TEST_MAIN(CASE(random_programs_over_a_simulated_transport), CASE(a_silent_neighb
           CASE(a_home_speaks_for_itself_alone), CASE(an_epoch_that_was_not_given_is_no_past),
           CASE(a_message_that_is_cut_short_is_refused), CASE(names),
           CASE(leaving_waits_for_a_held_operation), CASE(leaving_waits_for_what_was_asked_for),
+          CASE(a_member_that_has_left_is_followed), CASE(a_question_that_crosses_a_bye_is_answered),
           CASE(leaving_waits_for_a_timeline_that_nobody_follows),
           CASE(leaving_waits_for_what_comes_behind_a_failure),
           CASE(a_member_that_dies_after_its_bye_is_no_loss),

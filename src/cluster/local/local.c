@@ -130,7 +130,17 @@ static void flush(struct local *local, uint32_t rank) {
     free_unsent(local, first); /* after TIDE_LOST the end of the connection is read */
     if (tide_list_empty(&peer->unsent)) listen_for_room(local, rank, false);
   }
+  bool is_empty = tide_list_empty(&peer->unsent);
   tide_lock_give(&local->lock);
+  if (is_empty) local_wake(local); /* the session may wait for that to end */
+}
+
+static bool local_has_unsent(void *self, uint32_t to) {
+  struct local *local = self;
+  tide_lock_take(&local->lock, local->context->platform);
+  bool has = !tide_list_empty(&local->peers[to].unsent);
+  tide_lock_give(&local->lock);
+  return has;
 }
 
 /* ---- memory ----------------------------------------------------------------------------- */
@@ -375,6 +385,7 @@ static enum tide_status open_session(struct tide_context *context, struct tide_m
       .transport = {.self = local,
                     .send = local_send,
                     .wake = local_wake,
+                    .has_unsent = local_has_unsent,
                     .end = local_end,
                     .free = local_free,
                     .memory = tide_shared_source_memory(local->source),
