@@ -52,6 +52,7 @@ struct machine {
   struct tide_work *out[OUT];
   uint32_t out_count, next; /* next: of the program, to be submitted */
   bool awake, is_dead, is_leaving;
+  bool is_full; /* what it sends does not go */
 };
 
 struct packet {
@@ -98,6 +99,11 @@ static void send_packet(void *self, uint32_t to, const void *bytes, size_t size)
   struct packet *packet = &w->net[w->packets++];
   *packet = (struct packet){m->rank, to, w->messages++, size, malloc(size)};
   memcpy(packet->bytes, bytes, size);
+}
+
+static bool has_unsent(void *self, uint32_t to) {
+  (void)to;
+  return ((struct machine *)self)->is_full;
 }
 
 static void wake(void *self) { ((struct machine *)self)->awake = true; }
@@ -233,6 +239,7 @@ static void open_machine(struct world *w, uint32_t rank) {
                                       .transport = {.self = m,
                                                     .send = send_packet,
                                                     .wake = wake,
+                                                    .has_unsent = has_unsent,
                                                     .memory = &memory,
                                                     .find = find_memory,
                                                     .share = share_memory,
@@ -1154,6 +1161,21 @@ TEST(a_member_that_has_left_is_followed) {
   tide_timeline_release(unmade);
   tide_cluster_begin_leave(other->cluster);
   settle();
+  expect_over();
+}
+
+/* Its end of the transport would drop what has not gone, a BYE as well. */
+TEST(a_member_stays_until_all_has_gone) {
+  open_two();
+  struct machine *m = &world.machines[0];
+  settle();
+  m->is_full = true;
+  leave_both();
+  settle();
+  CHECK(world.machines[1].cluster->phase == TIDE_CLUSTER_OVER);
+  CHECK(m->cluster->phase == TIDE_CLUSTER_SAID_BYE);
+  m->is_full = false;
+  tide_cluster_tell(m->cluster);
   expect_over();
 }
 
@@ -2099,6 +2121,7 @@ TEST_MAIN(CASE(random_programs_over_a_simulated_transport), CASE(a_silent_neighb
           CASE(a_message_that_is_cut_short_is_refused), CASE(names),
           CASE(leaving_waits_for_a_held_operation), CASE(leaving_waits_for_what_was_asked_for),
           CASE(a_member_that_has_left_is_followed), CASE(a_question_that_crosses_a_bye_is_answered),
+          CASE(a_member_stays_until_all_has_gone),
           CASE(leaving_waits_for_a_timeline_that_nobody_follows),
           CASE(leaving_waits_for_what_comes_behind_a_failure),
           CASE(a_member_that_dies_after_its_bye_is_no_loss),
