@@ -146,13 +146,13 @@ TEST(an_idle_import_is_idle) {
   CHECK_STATUS(tide_timeline_wait(drawn, 4, TIDE_NOW), TIDE_TIMEOUT);
   for (int i = 0; i < 3; i++) pause_briefly();
   CHECK_EQ_U64(fake_count(waits), 0);
-  CHECK_STATUS(tide_timeline_wait(drawn, 5, tide_after_ms(context, 10)), TIDE_TIMEOUT);
+  do CHECK_STATUS(tide_timeline_wait(drawn, 5, tide_after_ms(context, 10)), TIDE_TIMEOUT);
+  while (!fake_count(waits)); /* the thread has been late */
   uint32_t before;
   do { /* never ends if the thread goes on */
     before = fake_count(waits);
     pause_briefly();
   } while (fake_count(waits) != before);
-  CHECK(before > 0);
   CHECK_EQ_U64(tide_timeline_query(drawn), 4);
   tide_context_destroy(context);
 }
