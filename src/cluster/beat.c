@@ -53,7 +53,7 @@ void tide_cluster_beat(struct tide_cluster *cluster) {
   uint32_t lost = cluster->rank;
   if (!cluster->silence) return;
   tide_cluster_lock(cluster);
-  /* This process was stopped itself, or the computer slept: what was sent meanwhile may not be here
+  /* This process was stopped itself, or the computer slept: messages of that time may not be here
    * yet. */
   if (now - cluster->watched_at > cluster->silence / 2) cluster->watched_from = now;
   cluster->watched_at = now;

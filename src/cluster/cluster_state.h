@@ -20,7 +20,7 @@ struct tide_member {
   uint64_t sent_at;   /* when one was sent to it last */
   uint32_t in_flight; /* states and progresses sent to it, and not acknowledged */
   uint32_t taken;     /* those of it that were taken in, and not acknowledged to it */
-  struct tide_follower *first_untold, **last_untold; /* what it is to be told, in this order */
+  struct tide_follower *first_untold, **last_untold; /* untold subjects, in this order */
   uint32_t asks;                                     /* timelines of it that were asked for */
   uint32_t asked;                                    /* timelines that it has asked for */
   uint32_t asked_all; /* the same when it noted that this member is leaving */
@@ -184,14 +184,14 @@ void tide_cluster_lose(struct tide_cluster *cluster, uint32_t rank, const char *
 /* Wakes the threads that wait for `news`. */
 void tide_cluster_announce(struct tide_cluster *cluster);
 
-/* The failure of what a member that has left has not reached. */
+/* Returns the failure of the unreached values of a member that has left. */
 struct tide_failure tide_cluster_leave_of(const struct tide_cluster *cluster, uint32_t rank);
 /* Begins to leave, and waits for nothing. */
 void tide_cluster_begin_leave(struct tide_cluster *cluster);
 /* Ends the session well if all members have said BYE. */
 void tide_cluster_end_if_over(struct tide_cluster *cluster);
 
-/* Tells followers what has changed, or has the transport do it soon. */
+/* Tells followers of changes, or has the transport do so soon. */
 void tide_cluster_tell_soon(struct tide_cluster *cluster);
 /* Notes that the followers of a subject do not know its newest state. Any thread; no lock is
  * needed.
@@ -228,7 +228,7 @@ void tide_cluster_free_far_axis(struct tide_cluster *cluster, struct tide_far_ax
 /* Notes that another member's axis is closed: all its epochs have finished. False: no memory. */
 bool tide_cluster_close_axis(struct tide_cluster *cluster, tide_axis axis,
                              struct tide_fired *fired);
-/* Puts a follower, which does not know the newest state, behind what its member is to be told. */
+/* Appends a follower without the newest state to those that its member's window awaits. */
 void tide_cluster_put_in_line(struct tide_cluster *cluster, struct tide_follower *follower);
 /* Sends the message that the writer holds. */
 void tide_cluster_send(struct tide_cluster *cluster, uint32_t to);

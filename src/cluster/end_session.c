@@ -24,7 +24,7 @@ static void tell_loss(struct tide_cluster *cluster, uint32_t rank, const struct 
     if (i != cluster->rank) tide_cluster_send(cluster, i); /* also the lost one, if it lives */
 }
 
-/* `told`: what the others are told; `why`: the failure here. */
+/* `told`: the failure for the others; `why`: the failure here. */
 static void end(struct tide_cluster *cluster, uint32_t rank, const struct tide_failure *told,
                 const struct tide_failure *why) {
   struct tide_fired fired;

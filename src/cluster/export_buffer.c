@@ -211,7 +211,8 @@ const char *tide_cluster_take_export(struct tide_cluster *cluster, uint32_t from
   return NULL;
 }
 
-/* Returns why nothing can be read any more. After a BYE the others reuse what has not been read. */
+/* Returns the reason for which no buffer can be read any more. After a BYE the others reuse unread
+ * memory. */
 static enum tide_status end_of(const struct tide_cluster *cluster) {
   if (cluster->is_lost) return TIDE_LOST;
   return cluster->phase < TIDE_CLUSTER_SAID_BYE ? TIDE_OK : TIDE_CANCELLED;

@@ -1,8 +1,8 @@
 /* Collectives between members.
  *
  * A collective is made of operations and timelines like any other. Its members form a tree of radix
- * RADIX. A part is two operations of the member's queue: the first one waits for what the part
- * waits for, and says that it has arrived; the second one runs the body once all have. Both phases
+ * RADIX. A part is two operations of the member's queue: the first one has the part's
+ * waits, and says that it has arrived; the second one runs the body once all have. Both phases
  * are gathered up the tree, and what the root has gathered goes down:
  *
  *        part n        arrives:  own >= n

@@ -131,7 +131,7 @@ bool tide_message_add_record(struct tide_message_writer *writer,
 struct reader {
   const unsigned char *bytes;
   size_t size, at;
-  const char *wrong; /* what is wrong at `at`; NULL: nothing */
+  const char *wrong; /* the fault at `at`; NULL: none */
 };
 
 static void fail(struct reader *reader, const char *wrong) {

@@ -18,8 +18,8 @@ enum tide_message_kind {
   TIDE_MESSAGE_FOLLOW = 1,  /* I want the states of your timeline of this name */
   TIDE_MESSAGE_UNFOLLOW,    /* no more of them */
   TIDE_MESSAGE_FOLLOW_AXIS, /* I want the progress of your axis; TIDE_AXIS_IF_CLOSED: if closed */
-  TIDE_MESSAGE_STATE,       /* what a timeline of mine has reached, promised, failed */
-  TIDE_MESSAGE_PROGRESS,    /* what has finished of an axis of mine; UINT64_MAX: it is closed */
+  TIDE_MESSAGE_STATE,       /* reached, promised and failed values of my timeline */
+  TIDE_MESSAGE_PROGRESS,    /* the finished epoch of my axis; UINT64_MAX: it is closed */
   TIDE_MESSAGE_LOST,        /* the session has lost a member */
   TIDE_MESSAGE_ACK,         /* I have taken in so many more of your states and progress */
   TIDE_MESSAGE_LEAVING,     /* I am leaving: acknowledge each message, and say when this is noted */

@@ -1,4 +1,4 @@
-/* What a session tells: the states of its timelines, the progress of its axes, what it follows. */
+/* Messages of a session: states of its timelines, progress of its axes, requests to follow. */
 #include "base/alloc.h"
 #include "cluster/cluster_state.h"
 #include "sched/promise_view.h"
@@ -197,7 +197,7 @@ static struct tide_subject *take_changed(struct tide_cluster *cluster) {
   return first;
 }
 
-/* ---- what it follows ------------------------------------------------------------------ */
+/* ---- requests ------------------------------------------------------------------ */
 
 static void ask_for_mirrors(struct tide_cluster *cluster) {
   while (cluster->asked < cluster->mirror_count) {

@@ -4,7 +4,7 @@
 #include "cluster/cluster_state.h"
 #include "timeline/pending_value.h"
 
-/* ---- what others follow --------------------------------------------------------------- */
+/* ---- followers --------------------------------------------------------------- */
 
 /* Returns the pointer to the follower, by its member's number of the timeline (of an axis: 0); to
  * NULL: there is none. */

@@ -1,4 +1,4 @@
-/* Events of a session: what crosses between its members, and a loss. */
+/* Events of a session: records that cross between its members, and a loss. */
 #include "cluster/cluster_state.h"
 
 static void emit(const struct tide_cluster *cluster, struct tide_event *event, uint32_t rank) {

@@ -98,7 +98,7 @@ enum tide_status tide_cluster_create(const struct tide_cluster_setup *setup,
  */
 void tide_cluster_receive(struct tide_cluster *cluster, uint32_t from, const void *bytes,
                           size_t size);
-/* Tells followers what has changed since the last call. */
+/* Tells followers of the changes since the last call. */
 void tide_cluster_tell(struct tide_cluster *cluster);
 /* Sends beats, and judges who has been silent for too long: at each period, once all that has
  * arrived is taken in. */

@@ -217,7 +217,8 @@ static void take_message(struct local *local, uint32_t rank, const void *bytes, 
   if (wrong) tide_cluster_lose(local->cluster, rank, wrong);
 }
 
-/* Takes in what has come. `all`: to the last message, since the member's process has ended. */
+/* Takes in the messages that are there. `all`: to the last one, since the member's process has
+ * ended. */
 static void drain(struct local *local, uint32_t rank, bool all) {
   unsigned char bytes[TIDE_MESSAGE_MOST + 1];
   int descriptors[TIDE_DESCRIPTORS_MOST];
