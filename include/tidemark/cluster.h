@@ -27,17 +27,18 @@
  * owner exports a buffer before the value that publishes it, and names a *receipt*: a value that
  * the reader signals once it has read.
  *
- *      rank 0                                         rank 1
+ *      rank 0                                    rank 1
  *      tide_queue_alloc(queue, …, &frame)
- *      tide_cluster_export(…, frame, loaded, 1, read, 1)
- *      submit: writes frame, signals loaded = 1       submit: waits for loaded = 1, signals read =
- * 1; tide_queue_free(queue, frame)                    its body calls tide_cluster_read
+ *      tide_cluster_export(…, frame, loaded, 1,
+ *                          read, 1)
+ *      submit: writes frame, signals loaded = 1  submit: waits for loaded = 1, signals read = 1;
+ *      tide_queue_free(queue, frame)                     its body calls tide_cluster_read
  *
  * The free is complete, and the memory can be reused, once all receipts of the buffer are over:
  * reached, or failed with all operations finished that were to signal them. A receipt that is over
- * stays so: an operation that failed to read does not read again. After a loss the
- * memory of open receipts is *quarantined*: its pool never reuses it, since a reader that has not
- * heard of the loss may still read.
+ * stays so: an operation that failed to read does not read again. A reader submits its operations
+ * in the order of their receipts. After a loss the memory of open receipts is *quarantined*: its
+ * pool never reuses it, since a reader that has not heard of the loss may still read.
  *
  * Members may also map the same memory by themselves (a memfd), and order its use by values. A pool
  * knows nothing of such readers: free the buffer behind an operation that waits for them.
