@@ -1122,6 +1122,7 @@ TEST(leaving_waits_for_what_was_asked_for) {
   tide_cluster_tell(m->cluster);
   while (world.packets) deliver(&world); /* the other one has acknowledged all, and not asked yet */
   tide_cluster_tell(m->cluster);
+  CHECK(m->cluster->phase == TIDE_CLUSTER_LEAVING); /* it could die after its BYE */
   settle();
   CHECK(m->cluster->phase == TIDE_CLUSTER_SAID_BYE);
   CHECK_EQ_U64(tide_timeline_query(mirror), 1);
