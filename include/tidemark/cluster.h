@@ -122,8 +122,9 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_cluster_follow(struct tide_cluste
                                                               struct tide_timeline **out_timeline);
 
 /* Returns the source of memory that other members may read, for the params of a pool. Each chunk is
- * a memfd, which a member maps with the first export that needs it. The source lives as long as the
- * context. It has no more memory once the session is destroyed. */
+ * a memfd, whose descriptor stays open, and which a member maps with the first export that needs
+ * it. Without a free descriptor the pool gets no memory. The source lives as long as the context.
+ * It has no more memory once the session is destroyed. */
 TIDE_API const struct tide_memory_source *tide_cluster_memory(struct tide_cluster *cluster);
 
 /* Lets the home of `receipt` read the buffer once `timeline` has reached `value`, and until

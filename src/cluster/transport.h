@@ -100,8 +100,8 @@ void tide_cluster_receive(struct tide_cluster *cluster, uint32_t from, const voi
                           size_t size);
 /* Tells followers of the changes since the last call. */
 void tide_cluster_tell(struct tide_cluster *cluster);
-/* Sends beats, and judges who has been silent for too long: at each period, once all that has
- * arrived is taken in. */
+/* Sends beats, and ends the session if a neighbour has been silent for too long. Called at each
+ * period, after all messages that have arrived were taken in. */
 void tide_cluster_beat(struct tide_cluster *cluster);
 /* Returns the period in ns; 0: silence is not judged. */
 uint64_t tide_cluster_beat_period(const struct tide_cluster *cluster);

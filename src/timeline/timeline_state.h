@@ -226,7 +226,7 @@ void tide_timeline_leave_backing(struct tide_timeline *timeline);
 /* Raises a timeline of a backing to an external value, unless that has failed or was passed. Takes
  * the guard, and runs calls. */
 void tide_timeline_raise_external(struct tide_timeline *timeline, uint64_t value);
-/* Returns the status of a host's signal that is refused whatever its value; TIDE_OK: none. */
+/* Returns the status that refuses a host's signal of any value; TIDE_OK: none does. */
 enum tide_status tide_timeline_refuses_hosts(const struct tide_timeline *timeline);
 /* True if the ring and the operations have the records, not a backing. */
 static inline bool tide_timeline_has_ring(const struct tide_timeline *timeline) {

@@ -14,7 +14,7 @@
 static const char *const names[LINE_MOST + 1] = {"",   "v1", "v2", "v3", "v4",
                                                  "v5", "v6", "v7", "v8"};
 
-/* ---- the host ring: an operation promises, a host signals what is not promised ------------- */
+/* ---- the host ring: an operation promises, a host signals other values --------------------- */
 
 static void ring_open(struct line *line) {
   line->giver = fake_queue(&line->f, "giver");

@@ -1,5 +1,5 @@
-/* One suite over all backings: whatever brings the values of a timeline, its calls do the same; and
- * what differs is in the table of timeline/value_ops.h. */
+/* One suite over all backings: the calls of a timeline do the same on each. The differences are in
+ * the table of timeline/value_ops.h. */
 #include "backing_kinds.h"
 
 #include "base/atomic.h"
@@ -308,7 +308,7 @@ static void a_failure_ends_each_wait(void) {
   line_close(&line);
 }
 
-/* The last release fails what is not reached, unless the backing keeps it. */
+/* The last release fails the unreached values, unless the backing keeps them. */
 static void the_last_release(void) {
   struct line line;
   struct called called;

@@ -1,6 +1,5 @@
-/* The meeting of a session's members. Whatever bytes come before a session exists, a rank is given
- * to one hello that fits, a member is learned once, with its descriptors, and each refusal says
- * why in one line.
+/* The meeting of a session's members, with any bytes: a rank is given to one hello that fits, a
+ * member is learned once, with its descriptors, and each refusal has its reason in one line.
  *
  * An input is the side (rank 0, or a visitor) with the count of members, then messages: the number
  * of descriptors, two bytes of length, and the bytes. */

@@ -109,7 +109,7 @@ static time_t seconds(void) {
   return now.tv_sec;
 }
 
-/* The arguments that change what is drawn or checked. */
+/* The arguments that change the drawn program or its checks. */
 static void print_settings(void) {
   for (uint32_t i = 0; i < setting_count; i++) printf(" --set %s", settings[i]);
   if (!contracts) printf(" --guarantee");

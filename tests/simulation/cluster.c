@@ -2083,6 +2083,19 @@ TEST(a_reader_that_has_left_has_read) {
   expect_over();
 }
 
+/* The reader dies right after its BYE: the state that would say so never comes. */
+TEST(a_bye_ends_the_receipts) {
+  static struct tide_message_writer bye;
+  struct shared s;
+  open_shared(&s);
+  share_buffer(&s);
+  CHECK(!is_reused(&s));
+  tide_message_begin(&bye, 42, TIDE_MESSAGE_BYE);
+  tide_cluster_receive(s.writer->cluster, 1, bye.bytes, bye.size);
+  CHECK(is_reused(&s));
+  close_two();
+}
+
 /* A mirror that is let go, and followed again, is told of its buffers again. */
 TEST(a_buffer_is_told_anew) {
   struct shared s;
@@ -2115,10 +2128,11 @@ TEST_MAIN(CASE(random_programs_over_a_simulated_transport), CASE(a_silent_neighb
           CASE(a_receipt_that_its_host_fails_is_over), CASE(a_receipt_that_is_released_is_over),
           CASE(a_receipt_may_be_the_last_value), CASE(two_that_have_not_read_leave),
           CASE(a_loss_keeps_the_memory_of_open_receipts), CASE(leaving_waits_for_the_readers),
-          CASE(a_reader_that_has_left_has_read), CASE(a_buffer_is_told_anew),
-          CASE(a_message_that_breaks_a_rule_is_a_loss), CASE(a_promise_behind_a_gap_is_not_kept),
-          CASE(a_message_of_another_session_is_a_loss), CASE(a_member_asks_for_what_it_may_ask),
-          CASE(a_home_speaks_for_itself_alone), CASE(an_epoch_that_was_not_given_is_no_past),
+          CASE(a_reader_that_has_left_has_read), CASE(a_bye_ends_the_receipts),
+          CASE(a_buffer_is_told_anew), CASE(a_message_that_breaks_a_rule_is_a_loss),
+          CASE(a_promise_behind_a_gap_is_not_kept), CASE(a_message_of_another_session_is_a_loss),
+          CASE(a_member_asks_for_what_it_may_ask), CASE(a_home_speaks_for_itself_alone),
+          CASE(an_epoch_that_was_not_given_is_no_past),
           CASE(a_message_that_is_cut_short_is_refused), CASE(names),
           CASE(leaving_waits_for_a_held_operation), CASE(leaving_waits_for_what_was_asked_for),
           CASE(a_member_that_has_left_is_followed), CASE(a_question_that_crosses_a_bye_is_answered),

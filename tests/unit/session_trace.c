@@ -162,7 +162,7 @@ static void end(struct tide_work *work, enum tide_status status) {
   settle();
 }
 
-/* ---- what is seen ------------------------------------------------------------------------------
+/* ---- events ------------------------------------------------------------------------------
  */
 
 static const struct note *next(uint32_t *at, enum tide_event_kind kind) {
